@@ -8,13 +8,14 @@ use kiosque_contract::{
     DashboardFilter, DeviceRecord, Endpoint, LoginRequest, OrderDetail, OrderDetailRequest,
     OrderFilter, OrderRecord, Page, SessionData,
 };
+use kiosque_testkit::Rng;
+use serde_json::json;
 
 use crate::client::{Call, Client};
 use crate::fleet;
 use crate::load::Workload;
 use crate::options::Size;
 use crate::orders;
-use crate::rng::Rng;
 
 /// Number of orders whose details are requested.
 const TRADE_NUMBERS: usize = 20_000;
@@ -25,7 +26,7 @@ const TRADE_NUMBERS: usize = 20_000;
 /// The body cannot be serialized as JSON.
 pub(crate) fn login(name: &str) -> anyhow::Result<Call> {
     let request = LoginRequest { username: name.to_owned(), password: fleet::password(name) };
-    Call::new(LogIn::PATH, None, serde_json::to_string(&request)?)
+    Call::new(LogIn::PATH, None, &request)
 }
 
 /// A login of the first account that does nothing but log in.
@@ -34,16 +35,6 @@ pub(crate) fn login(name: &str) -> anyhow::Result<Call> {
 /// The body cannot be serialized as JSON.
 pub(crate) fn first_login(size: &Size) -> anyhow::Result<Call> {
     login(&fleet::caller(0, size).login_name)
-}
-
-/// Returns a worker for each of the first `workers` accounts that do nothing but log in.
-///
-/// # Errors
-/// There are not enough accounts.
-pub(crate) fn logins(size: &Size, workers: usize) -> anyhow::Result<Workload> {
-    ensure!(workers <= fleet::LOGIN_ACCOUNTS, "{workers} workers, but fewer accounts");
-    let calls = (0..workers).map(|index| login(&fleet::caller(index, size).login_name));
-    Ok(Workload::one_each(calls.collect::<Result<_, _>>()?))
 }
 
 /// Live sessions: the token of each group's reader.
@@ -138,10 +129,7 @@ impl Sessions {
         let all = self.tokens.iter().enumerate().flat_map(|(group, token)| {
             filters(group).into_iter().map(move |filter| (token, filter))
         });
-        let call = |(token, filter): (&String, DashboardFilter)| {
-            Call::new(path, Some(token), serde_json::to_string(&filter)?)
-        };
-        self.workload(all.map(call))
+        self.workload(all.map(|(token, filter)| Call::new(path, Some(token), &filter)))
     }
 
     /// Orders with a trade number, from all devices and the whole year.
@@ -149,12 +137,13 @@ impl Sessions {
     /// # Errors
     /// When a call cannot travel.
     pub(crate) fn details(&self) -> anyhow::Result<Workload> {
-        let mut rng = Rng::new(self.size.seed);
+        let mut rng = Rng::seeded(self.size.seed);
+        let all = i64::try_from(self.size.orders)?;
         let drawn = (0..TRADE_NUMBERS).map(|_| {
-            let order = orders::order(rng.below(self.size.orders), &self.size)?;
+            let number = u64::try_from(rng.range(0..all))?;
+            let order = orders::order(number, &self.size)?;
             let token = self.token_of(order.device);
-            let numbered = !order.trade_no.is_empty();
-            numbered.then(|| detail(order.trade_no, token)).transpose()
+            order.line.trade_no.map(|number| detail(number, token)).transpose()
         });
         self.workload(drawn.filter_map(Result::transpose))
     }
@@ -179,11 +168,10 @@ impl Sessions {
         }
         let devices: Page<DeviceRecord> = connection.ask(&device_page(1, token)?).await?;
         ensure!(devices.total > 0 && !devices.records.is_empty(), "no devices: {devices:?}");
-        let number = (0..self.size.orders)
+        let order = (0..self.size.orders)
             .find_map(|number| orders::order(number, &self.size).ok().filter(|o| o.device == 0))
-            .context("the big device has no order")?
-            .trade_no;
-        if !number.is_empty() {
+            .context("the big device has no order")?;
+        if let Some(number) = order.line.trade_no {
             let found: OrderDetail = connection.ask(&detail(number, token)?).await?;
             ensure!(found.head.device_code == fleet::device_code(0), "another order: {found:?}");
         }
@@ -210,7 +198,7 @@ fn order_page(device: usize, page: u64, history: bool, token: &str) -> anyhow::R
         include_history: history.then_some(true),
         ..OrderFilter::default()
     };
-    Call::new(&paged(QueryOrderList::PATH, page), Some(token), serde_json::to_string(&filter)?)
+    Call::new(&paged(QueryOrderList::PATH, page), Some(token), &filter)
 }
 
 /// A page of the devices of a session's group.
@@ -218,10 +206,10 @@ fn order_page(device: usize, page: u64, history: bool, token: &str) -> anyhow::R
 /// # Errors
 /// When it cannot travel.
 pub(crate) fn device_page(page: impl fmt::Display, token: &str) -> anyhow::Result<Call> {
-    Call::new(&paged(DevicePage::PATH, page), Some(token), "{}".to_owned())
+    Call::new(&paged(DevicePage::PATH, page), Some(token), &json!({}))
 }
 
 fn detail(trade_no: String, token: &str) -> anyhow::Result<Call> {
     let request = OrderDetailRequest { trade_no_out: Some(trade_no), trade_no_in: None };
-    Call::new(endpoint::OrderDetail::PATH, Some(token), serde_json::to_string(&request)?)
+    Call::new(endpoint::OrderDetail::PATH, Some(token), &request)
 }

@@ -1,18 +1,15 @@
 //! The change feed: how soon a waiting request is answered, and the cost of waiting and reading
 //! requests for the stream of orders.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use kiosque_contract::endpoint::OrderChanges;
 use kiosque_contract::{Endpoint, OrderChangesRequest};
-use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
 use crate::calls::{self, Sessions};
 use crate::client::{Call, Client, Connection};
-use crate::engine::Engine;
 use crate::fleet::group_of;
 use crate::ingest;
 use crate::input::Input;
@@ -22,6 +19,7 @@ use crate::measure;
 use crate::options::{Effort, Size};
 use crate::orders::order_of_now;
 use crate::report::{Aim, Row};
+use crate::run::Run;
 use crate::spread::Spread;
 
 /// Orders that are sent in a round, each to a group for which a request waits.
@@ -81,8 +79,7 @@ impl Follower {
             wait_seconds: Some(wait_s),
             include_totals: None,
         };
-        let body = serde_json::to_string(&request)?;
-        let call = Call::new(OrderChanges::PATH, Some(&self.token), body)?;
+        let call = Call::new(OrderChanges::PATH, Some(&self.token), &request)?;
         let answer: kiosque_contract::OrderChanges = self.connection.ask(&call).await?;
         self.after = Some(answer.next);
         Ok((answer.records.len(), answer.more))
@@ -95,15 +92,14 @@ impl Follower {
 }
 
 impl<'a> Bench<'a> {
-    fn start(
-        runtime: &Runtime,
-        (kiosque, server): (&Kiosque, &mut Server),
+    async fn start(
+        kiosque: &Kiosque,
+        server: &Server,
         size: &'a Size,
     ) -> anyhow::Result<Bench<'a>> {
         let key = kiosque.operator_key("orders")?;
-        runtime.block_on(server.first_answer(&calls::first_login(size)?))?;
-        let integrators = runtime.block_on(server.client())?;
-        let sessions = runtime.block_on(Sessions::open(&integrators, size, 1))?;
+        let integrators = server.client()?;
+        let sessions = Sessions::open(&integrators, size, 1).await?;
         Ok(Bench { size, key, sessions, integrators, operator: server.operator()?, sent: 0 })
     }
 
@@ -186,54 +182,56 @@ impl<'a> Bench<'a> {
 ///
 /// # Errors
 /// Something cannot be run, or is answered wrongly.
-pub(crate) fn run(
-    runtime: &Runtime,
-    (program, engine): (&Path, &Engine),
-    input: &Input,
-    (size, effort): (&Size, &Effort),
-) -> anyhow::Result<Vec<Row>> {
+pub(crate) async fn run(run: &Run<'_>, input: &Input) -> anyhow::Result<Vec<Row>> {
+    let size = &input.size;
+    let effort = &run.options.effort;
     ensure!(size.groups >= 2, "--groups: at least 2");
-    let kiosque = Kiosque::new(program, input.dir.join("data-changes"), engine);
-    kiosque.clear()?;
-    kiosque.apply(&input.fleet)?;
-    let mut server = kiosque.serve()?;
-    let mut bench = Bench::start(runtime, (&kiosque, &mut server), size)?;
-    let mut rows = vec![of_stream(runtime, &mut bench, effort)?];
-    rows.push(of_command(runtime, &mut bench, (&kiosque, effort))?);
-    if !engine.has_files() {
-        rows.push(of_another_node(runtime, &mut bench, (&kiosque, effort))?);
+    let kiosque = run.kiosque(input.dir.join("data-changes"));
+    kiosque.begin_with(&input.fleet)?;
+    let server = kiosque.serve_ready(&calls::first_login(size)?).await?;
+    let mut bench = Bench::start(&kiosque, &server, size).await?;
+    let mut rows = vec![of_stream(&mut bench, effort).await?];
+    rows.push(of_command(&mut bench, &kiosque, effort).await?);
+    if !run.engine.has_files() {
+        rows.push(of_another_node(&mut bench, &kiosque, effort).await?);
     }
-    rows.extend(during_followers(runtime, &mut bench, effort)?);
-    server.process.stop()?;
-    kiosque.clear()?;
+    rows.extend(during_followers(&mut bench, effort).await?);
+    kiosque.discard(server)?;
     Ok(rows)
 }
 
 /// Orders that the same node takes.
-fn of_stream(runtime: &Runtime, bench: &mut Bench<'_>, effort: &Effort) -> anyhow::Result<Row> {
-    let rounds = (0..effort.rounds).map(|_| runtime.block_on(stream_to(bench, CHANGES)));
-    let rounds = rounds.collect::<anyhow::Result<Vec<_>>>()?;
-    let mut row = Row::new("change that the node takes").p99_of(&rounds, Some(AIM));
-    row.note = "from the request with the order to the end of the answer that waited".to_owned();
-    Ok(row)
+async fn of_stream(bench: &mut Bench<'_>, effort: &Effort) -> anyhow::Result<Row> {
+    let rounds = stream_to(bench, CHANGES, effort).await?;
+    let row = Row::new("change that the node takes").p99_of(&rounds, Some(AIM));
+    Ok(row.noted("from the request with the order to the end of the answer that waited"))
 }
 
-async fn stream_to(bench: &mut Bench<'_>, changes: usize) -> anyhow::Result<LoadResult> {
-    let mut operator = bench.operator.connect().await?;
+/// Measures the answers to this number of streamed orders, in each round.
+async fn stream_to(
+    bench: &mut Bench<'_>,
+    changes: usize,
+    effort: &Effort,
+) -> anyhow::Result<Vec<LoadResult>> {
     let key = bench.key.clone();
-    let send = async |line| {
-        let (call, sent) = (Call::orders(&key, line)?, Instant::now());
-        operator.post(&call).await?;
-        Ok(sent)
-    };
-    bench.answers(changes, send).await
+    let mut rounds = Vec::new();
+    for _ in 0..effort.rounds {
+        let mut operator = bench.operator.connect().await?;
+        let send = async |line| {
+            let (call, sent) = (Call::orders(&key, line)?, Instant::now());
+            operator.post(&call).await?;
+            Ok(sent)
+        };
+        rounds.push(bench.answers(changes, send).await?);
+    }
+    Ok(rounds)
 }
 
 /// Orders imported by a command; the time begins when the command has ended.
-fn of_command(
-    runtime: &Runtime,
+async fn of_command(
     bench: &mut Bench<'_>,
-    (kiosque, effort): (&Kiosque, &Effort),
+    kiosque: &Kiosque,
+    effort: &Effort,
 ) -> anyhow::Result<Row> {
     let file = kiosque.file_next_to("changes.ndjson");
     let mut rounds = Vec::new();
@@ -241,48 +239,40 @@ fn of_command(
         let send = async |line: Vec<u8>| {
             std::fs::write(&file, line)?;
             let (kiosque, file) = (kiosque.clone(), file.clone());
-            let import = move || kiosque.finish(kiosque.start_import(&file)?, "import orders");
-            tokio::task::spawn_blocking(import).await??;
+            tokio::task::spawn_blocking(move || kiosque.import_orders(&file)).await??;
             Ok(Instant::now())
         };
-        rounds.push(runtime.block_on(bench.answers(SLOW_CHANGES, send))?);
+        rounds.push(bench.answers(SLOW_CHANGES, send).await?);
     }
-    let mut row = Row::new("change by a command").p99_of(&rounds, Some(SLOW_AIM));
-    row.note = "from the end of the command; 0 if the answer was earlier".to_owned();
-    Ok(row)
+    let row = Row::new("change by a command").p99_of(&rounds, Some(SLOW_AIM));
+    Ok(row.noted("from the end of the command; 0 if the answer was earlier"))
 }
 
 /// Orders accepted by another node of the same database.
-fn of_another_node(
-    runtime: &Runtime,
+async fn of_another_node(
     bench: &mut Bench<'_>,
-    (kiosque, effort): (&Kiosque, &Effort),
+    kiosque: &Kiosque,
+    effort: &Effort,
 ) -> anyhow::Result<Row> {
     let node = kiosque.another_node()?;
-    let mut server = node.serve()?;
-    runtime.block_on(server.first_answer(&calls::first_login(bench.size)?))?;
+    let server = node.serve_ready(&calls::first_login(bench.size)?).await?;
     let own = std::mem::replace(&mut bench.operator, server.operator()?);
-    let rounds = (0..effort.rounds).map(|_| runtime.block_on(stream_to(bench, SLOW_CHANGES)));
-    let rounds = rounds.collect::<anyhow::Result<Vec<_>>>()?;
+    let rounds = stream_to(bench, SLOW_CHANGES, effort).await?;
     bench.operator = own;
     server.process.stop()?;
     Ok(Row::new("change that another node takes").p99_of(&rounds, Some(SLOW_AIM)))
 }
 
 /// The stream of orders, each time paired with the stream alone.
-fn during_followers(
-    runtime: &Runtime,
-    bench: &mut Bench<'_>,
-    effort: &Effort,
-) -> anyhow::Result<Vec<Row>> {
+async fn during_followers(bench: &mut Bench<'_>, effort: &Effort) -> anyhow::Result<Vec<Row>> {
     let (half, groups) = (bench.size.groups.div_ceil(2), bench.size.groups);
     let mut ratios = [const { Vec::new() }; 3];
     for round in 1..=effort.rounds {
         // Rates fall as the data grows: the stream alone is measured before and after.
-        let before = runtime.block_on(bench.stream())?;
-        let waiting = runtime.block_on(bench.stream_during(half..groups, WAITING))?;
-        let after = runtime.block_on(bench.stream())?;
-        let reading = runtime.block_on(bench.stream_during(0..half, 1))?;
+        let before = bench.stream().await?;
+        let waiting = bench.stream_during(half..groups, WAITING).await?;
+        let after = bench.stream().await?;
+        let reading = bench.stream_during(0..half, 1).await?;
         let alone = f64::midpoint(before, after);
         eprintln!("round {round}: {alone:.0} orders/s; followers: {waiting:.0}, {reading:.0}");
         let [noise, while_waiting, while_reading] = &mut ratios;

@@ -16,6 +16,8 @@ use kiosque_contract::TOKEN_HEADER;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 
@@ -37,21 +39,26 @@ impl Call {
     /// Returns a call of `path` (with its query) under the gateway prefix.
     ///
     /// # Errors
-    /// The path or the token is invalid.
-    pub(crate) fn new(path: &str, token: Option<&str>, body: String) -> anyhow::Result<Call> {
+    /// The path or the token is invalid, or the body cannot be serialized as JSON.
+    pub(crate) fn new(
+        path: &str,
+        token: Option<&str>,
+        body: &impl Serialize,
+    ) -> anyhow::Result<Call> {
         let uri = format!("{}/{path}", kiosque_contract::GATEWAY_PREFIX).parse()?;
         let mut headers = HeaderMap::new();
         if let Some(token) = token {
             headers.insert(TOKEN_HEADER, HeaderValue::from_str(token)?);
         }
-        Ok(Call { uri, headers, body: Bytes::from(body), is_good: says_success })
+        let body = Bytes::from(serde_json::to_vec(body)?);
+        Ok(Call { uri, headers, body, is_good: says_success })
     }
 
     /// Returns a call that must be refused because the group of its filter is not the caller's.
     ///
     /// # Errors
-    /// The path or the token is invalid.
-    pub(crate) fn refused(path: &str, token: &str, body: String) -> anyhow::Result<Call> {
+    /// Like [`Call::new`].
+    pub(crate) fn refused(path: &str, token: &str, body: &impl Serialize) -> anyhow::Result<Call> {
         Ok(Call { is_good: says_refused, ..Call::new(path, Some(token), body)? })
     }
 
@@ -184,17 +191,16 @@ impl Client {
         let name = ServerName::try_from("localhost")?;
         let tls = TlsConnector::from(Arc::clone(&self.tls)).connect(name, tcp).await?;
         // A broken connection is noticed at the next call.
-        let sender = if tls.get_ref().1.alpn_protocol() == Some(HTTP2) {
+        Ok(if tls.get_ref().1.alpn_protocol() == Some(HTTP2) {
             let (sender, driver) =
                 http2::handshake(TokioExecutor::new(), TokioIo::new(tls)).await?;
             tokio::spawn(async { drop(driver.await) });
-            Sender::Http2(sender)
+            Connection::Http2(sender)
         } else {
             let (sender, driver) = http1::handshake(TokioIo::new(tls)).await?;
             tokio::spawn(async { drop(driver.await) });
-            Sender::Http1(sender)
-        };
-        Ok(Connection { sender })
+            Connection::Http1(sender)
+        })
     }
 
     /// Opens `wanted` connections.
@@ -211,23 +217,19 @@ impl Client {
 }
 
 /// A connection that stays open between calls.
-pub(crate) struct Connection {
-    sender: Sender,
-}
-
-enum Sender {
+pub(crate) enum Connection {
     Http1(http1::SendRequest<Full<Bytes>>),
     Http2(http2::SendRequest<Full<Bytes>>),
 }
 
 impl Connection {
     async fn send(&mut self, call: &Call) -> anyhow::Result<Response<Incoming>> {
-        Ok(match &mut self.sender {
-            Sender::Http1(sender) => {
+        Ok(match self {
+            Connection::Http1(sender) => {
                 sender.ready().await?;
                 sender.send_request(call.request(call.uri.clone())?).await?
             }
-            Sender::Http2(sender) => {
+            Connection::Http2(sender) => {
                 let absolute = format!("https://localhost{}", call.uri).parse()?;
                 sender.ready().await?;
                 sender.send_request(call.request(absolute)?).await?
@@ -265,10 +267,7 @@ impl Connection {
     ///
     /// # Errors
     /// Like [`Connection::post`], or `data` has another shape.
-    pub(crate) async fn ask<T: serde::de::DeserializeOwned>(
-        &mut self,
-        call: &Call,
-    ) -> anyhow::Result<T> {
+    pub(crate) async fn ask<T: DeserializeOwned>(&mut self, call: &Call) -> anyhow::Result<T> {
         let body = self.post(call).await?;
         let answer: kiosque_contract::Envelope<T> = serde_json::from_slice(&body)
             .with_context(|| format!("{} was answered in another shape", call.uri))?;
@@ -277,9 +276,9 @@ impl Connection {
 
     /// Whether the server ended it.
     pub(crate) fn is_closed(&self) -> bool {
-        match &self.sender {
-            Sender::Http1(sender) => sender.is_closed(),
-            Sender::Http2(sender) => sender.is_closed(),
+        match self {
+            Connection::Http1(sender) => sender.is_closed(),
+            Connection::Http2(sender) => sender.is_closed(),
         }
     }
 }

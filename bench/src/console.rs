@@ -1,23 +1,21 @@
 //! Pages of the console while orders arrive: how long an answer takes, its size, and the time until
 //! a browser has painted it.
 
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use kiosque_testkit::{Chromium, Key, Window, wait_until};
-use tokio::runtime::Runtime;
 
 use crate::client::{Call, Client};
-use crate::engine::Engine;
 use crate::fleet::{device_code, group_id};
 use crate::input::Input;
-use crate::kiosque::{Kiosque, Server};
+use crate::kiosque::Server;
 use crate::load::{self, LoadResult, Pace, Workload};
-use crate::options::{Effort, Size};
+use crate::options::Size;
 use crate::orders::order_of_now;
 use crate::report::{Aim, Row};
+use crate::run::Run;
 use crate::spread::Spread;
 use crate::{calls, imports, measure};
 
@@ -61,41 +59,35 @@ fn pages(size: &Size) -> Vec<Pages> {
     ]
 }
 
-/// Measures the pages of a server on the data of `size`.
+/// Measures the pages of a server on the data of `input`.
 ///
 /// # Errors
 /// Something cannot be run, or a page is not shown.
-pub(crate) fn run(
-    runtime: &Runtime,
-    (program, engine): (&Path, &Engine),
-    input: &Input,
-    (size, effort): (&Size, &Effort),
-) -> anyhow::Result<Vec<Row>> {
-    let kiosque = Kiosque::new(program, input.dir.join("data-console"), engine);
-    let imported = imports::alone(&kiosque, input, size)?;
-    engine.settle()?;
+pub(crate) async fn run(run: &Run<'_>, input: &Input) -> anyhow::Result<Vec<Row>> {
+    let size = &input.size;
+    let effort = &run.options.effort;
+    let kiosque = run.kiosque(input.dir.join("data-console"));
+    let imported = imports::alone(&kiosque, input)?;
+    run.engine.settle()?;
     let key = kiosque.operator_key("read,orders,activity")?;
-    let mut server = kiosque.serve()?;
-    runtime.block_on(server.first_answer(&calls::first_login(size)?))?;
+    let server = kiosque.serve_ready(&calls::first_login(size)?).await?;
     let client = server.operator()?;
-    let cookie = runtime.block_on(client.sign_in(&key))?;
+    let cookie = client.sign_in(&key).await?;
     let mut rows = Vec::new();
     let mut number = 0;
     for pages in pages(size) {
         let mut rounds = Vec::new();
         for round in 1..=effort.rounds {
             let span = (effort.span(), &mut number);
-            let opened = open(&client, (&pages, &cookie), (size, &key), span);
-            rounds.push(runtime.block_on(opened)?);
+            rounds.push(open(&client, (&pages, &cookie), (size, &key), span).await?);
             eprintln!("round {round}: {}", pages.name);
         }
         rows.push(Row::new(format!("console, {}", pages.name)).p99_of(&rounds, pages.aim));
-        rows.extend(runtime.block_on(sizes(&client, &pages, &cookie))?);
+        rows.extend(sizes(&client, &pages, &cookie).await?);
     }
     rows.extend(first_paint(&server, &key));
     rows.push(imported);
-    server.process.stop()?;
-    kiosque.clear()?;
+    kiosque.discard(server)?;
     Ok(rows)
 }
 

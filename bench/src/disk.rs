@@ -16,7 +16,6 @@ const AIM: Aim = Aim::AtMost(450.0);
 pub(crate) fn row(kiosque: &Kiosque, size: &Size) -> anyhow::Result<Row> {
     let bytes = kiosque.data_bytes()?;
     let each = measure::count(usize::try_from(bytes / size.orders)?);
-    let mut row = Row::about("bytes an order on disk", Spread::of([each]), " bytes", Some(AIM));
-    row.note = format!("{bytes} bytes of data file, with every index and sum");
-    Ok(row)
+    let row = Row::about("bytes an order on disk", Spread::of([each]), " bytes", Some(AIM));
+    Ok(row.noted(format!("{bytes} bytes of data file, with every index and sum")))
 }

@@ -6,7 +6,6 @@ pub(crate) mod data;
 mod neighbor;
 mod probe;
 
-use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -14,22 +13,20 @@ use std::time::Duration;
 use anyhow::Context;
 use kiosque_contract::Endpoint;
 use kiosque_contract::endpoint::QueryOrderList;
-use tokio::runtime::Runtime;
 
 use crate::calls::login;
 use crate::child::Process;
 use crate::client::{Client, Connection};
-use crate::engine::Engine;
 use crate::kiosque::{Kiosque, Server};
 use crate::load::{self, LoadResult, Pace, Workload};
 use crate::logins::talked;
 use crate::measure;
 use crate::options::{Effort, FairnessSize};
 use crate::report::{Aim, Row};
+use crate::run::Run;
 use crate::server_times::{self, ServerTimes};
 use crate::spread::Spread;
-use data::Files;
-use neighbor::{Load, Neighbor};
+use neighbor::{Kind, Load, Neighbor};
 use probe::{Probed, Probes};
 
 /// Number of connections over which tenant B requests order pages.
@@ -78,39 +75,34 @@ struct During {
 ///
 /// # Errors
 /// Something cannot be run, or an order page is answered wrongly.
-pub(crate) fn run(
-    runtime: &Runtime,
-    (program, engine): (&Path, &Engine),
-    dir: &Path,
-    (size, effort): (&FairnessSize, &Effort),
-) -> anyhow::Result<Vec<Row>> {
-    let files = Files::prepare(dir, size)?;
-    let kiosque = Kiosque::new(program, dir.join("data-fairness"), engine);
-    kiosque.clear()?;
+pub(crate) async fn run(run: &Run<'_>) -> anyhow::Result<Vec<Row>> {
+    let size = &run.options.fairness;
+    let effort = &run.options.effort;
+    let files = data::prepare(&run.dir, size)?;
+    let kiosque = run.kiosque(run.dir.join("data-fairness"));
     eprintln!("applying {} devices, importing {} orders", size.devices(), size.orders());
-    kiosque.apply(&files.fleet)?;
-    kiosque.finish(kiosque.start_import(&files.orders)?, "import")?;
-    engine.settle()?;
+    kiosque.begin_with(&files.fleet)?;
+    kiosque.import_orders(&files.orders)?;
+    run.engine.settle()?;
     let key = kiosque.operator_key("orders,activity,read")?;
-    let mut server = kiosque.serve()?;
-    runtime.block_on(server.first_answer(&login("b")?))?;
-    let client = runtime.block_on(server.client())?;
-    let cookie = runtime.block_on(server.operator()?.sign_in(&key))?;
-    let tokens = runtime.block_on(data::log_in(&client, cookie))?;
+    let server = kiosque.serve_ready(&login("b")?).await?;
+    let client = server.client()?;
+    let cookie = server.operator()?.sign_in(&key).await?;
+    let tokens = data::log_in(&client, cookie).await?;
+    let loads = neighbor::loads(&tokens, size)?;
     let mut subject =
         Subject { kiosque: &kiosque, server: &server, client, key, tokens, size, measured: 0 };
     let mut rows = Vec::new();
-    for (load, name) in Load::ALL {
+    for load in &loads {
         let mut rounds = Vec::new();
         for round in 1..=effort.rounds {
-            let during = subject.during(runtime, load, effort)?;
-            eprintln!("round {round}: {name}: {}", during.summary());
+            let during = subject.during(load, effort).await?;
+            eprintln!("round {round}: {}: {}", load.name, during.summary());
             rounds.push(during);
         }
-        rows.extend(load_rows((load, name), &rounds));
+        rows.extend(load_rows(load, &rounds));
     }
-    server.process.stop()?;
-    kiosque.clear()?;
+    kiosque.discard(server)?;
     Ok(rows)
 }
 
@@ -127,34 +119,25 @@ struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    fn during(&mut self, runtime: &Runtime, load: Load, effort: &Effort) -> anyhow::Result<During> {
+    async fn during(&mut self, load: &Load, effort: &Effort) -> anyhow::Result<During> {
         let pages = data::order_pages_b(&self.tokens, READERS)?;
         let operator = self.server.operator()?;
         let measured = async |readers| measured_pages((&operator, readers), &pages, effort).await;
-        let (readers, alone) = runtime.block_on(async {
-            let readers = talked(&self.client, &pages).await?;
-            measured(readers).await
-        })?;
+        let (readers, alone) = measured(talked(&self.client, &pages).await?).await?;
         let busy = busy_processes()?;
-        let (readers, control) = runtime.block_on(measured(readers))?;
+        let (readers, control) = measured(readers).await?;
         drop(busy);
         let idle = measure::memory(self.server.process.pid())?.current;
-        let neighbor = Neighbor::start(
-            load,
-            (self.kiosque, &self.client, &operator),
-            (&self.tokens, self.size),
-        )?;
-        thread::sleep(SETTLE);
-        let (_, during) = runtime.block_on(measured(readers))?;
+        let neighbor = Neighbor::start(load, (self.kiosque, &self.client, &operator), self.size);
+        tokio::time::sleep(SETTLE).await;
+        let (_, during) = measured(readers).await?;
         let mut probes = Probes::new(&self.tokens, &self.key, self.measured)?;
         self.measured += 1;
         let span = effort.span();
-        let (dashboards, operator) = runtime.block_on(async {
-            tokio::try_join!(
-                probe::ask(&self.client, &mut probes.dashboards, span),
-                probe::ask(&operator, &mut probes.operator, span)
-            )
-        })?;
+        let (dashboards, operator) = tokio::try_join!(
+            probe::ask(&self.client, &mut probes.dashboards, span),
+            probe::ask(&operator, &mut probes.operator, span)
+        )?;
         let memory = measure::memory(self.server.process.pid())?.current - idle;
         let answered = neighbor.stop()?;
         Ok(During { alone, control, pages: during, dashboards, operator, answered, memory })
@@ -231,15 +214,16 @@ fn ratio_row(name: String, both: &[(f64, f64)], aim: (f64, f64)) -> Option<Row> 
     let alone = Spread::of(both.iter().map(|(alone, _)| *alone)).median.max(1.0);
     let during = Spread::of(both.iter().map(|(_, during)| *during));
     let most = aim.0.max((alone + aim.1) / alone);
-    let mut row = Row::about(name, times, " × alone", Some(Aim::AtMost(most)));
-    row.note = format!(
-        "alone {alone:.0} us, during {:.0} us ({:.0}–{:.0}); ratios {:.2}–{:.2}",
-        during.median, during.min, during.max, times.min, times.max
-    );
-    Some(row)
+    let row = Row::about(name, times, " × alone", Some(Aim::AtMost(most)));
+    let during = during.shown(0, " us");
+    Some(row.noted(format!(
+        "alone {alone:.0} us, during {during}; ratios {:.2}–{:.2}",
+        times.min, times.max
+    )))
 }
 
-fn load_rows((load, name): (Load, &str), rounds: &[During]) -> Vec<Row> {
+fn load_rows(load: &Load, rounds: &[During]) -> Vec<Row> {
+    let name = load.name;
     let seen = |percent: usize, aim| {
         let both: Vec<_> = rounds.iter().map(|round| round.percentiles(percent)).collect();
         ratio_row(format!("p{percent} of order pages during {name}"), &both, aim)
@@ -252,16 +236,15 @@ fn load_rows((load, name): (Load, &str), rounds: &[During]) -> Vec<Row> {
     let slowest = |what: &str, pick: fn(&During) -> &Probed| {
         let slowest = Spread::of(rounds.iter().map(|round| pick(round).slowest_ms()));
         let name = format!("{what} during {name}");
-        let mut row = Row::about(name, slowest, " ms slowest", Some(ANSWER_AIM));
-        row.note = Probed::note(rounds.iter().map(pick));
-        row
+        let row = Row::about(name, slowest, " ms slowest", Some(ANSWER_AIM));
+        row.noted(Probed::note(rounds.iter().map(pick)))
     };
     let control = |percent: usize, aim| {
         let times = Spread::of(rounds.iter().map(|round| round.against_control(percent)));
         let name = format!("p{percent} during {name}, and during a control");
-        let mut row = Row::about(name, times, " × control", Some(aim));
-        row.note = format!("a busy process for each core; {:.2}–{:.2}", times.min, times.max);
-        Some(row)
+        let row = Row::about(name, times, " × control", Some(aim));
+        let note = format!("a busy process for each core; {:.2}–{:.2}", times.min, times.max);
+        Some(row.noted(note))
     };
     let ratios = [
         seen(50, P50_AIM),
@@ -283,7 +266,7 @@ fn load_rows((load, name): (Load, &str), rounds: &[During]) -> Vec<Row> {
     }
     rows.push(slowest("dashboards of tenant B", |round| &round.dashboards));
     rows.push(slowest("heartbeats and orders", |round| &round.operator));
-    if load == Load::Unread {
+    if load.kind == Kind::Unread {
         let above = Spread::of(rounds.iter().map(|round| round.memory));
         let name = format!("memory with {name}");
         rows.push(Row::about(name, above, " MiB above idle", Some(MEMORY_AIM)));

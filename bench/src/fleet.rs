@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
+use kiosque_testkit::Rng;
 use serde_json::{Value, json};
 
 use crate::catalog::{CURRENCIES, GOODS, MODELS, PLACES, VARIANTS};
 use crate::options::{Goods, Size};
-use crate::rng::Rng;
 
 /// Accounts that do nothing but log in, so that no two workers share a session.
 pub(crate) const LOGIN_ACCOUNTS: usize = 64;
@@ -156,8 +156,8 @@ fn device_entry(device: usize, size: &Size) -> Value {
         "code": device_code(device),
         "name": format!("Kiosk {:04}", device + 1),
         "group": group_id(group_of(device, size)),
-        "model": rng.pick(&MODELS),
-        "address": rng.pick(&PLACES),
+        "model": rng.choose(&MODELS),
+        "address": rng.choose(&PLACES),
         "aisle": aisles,
     })
 }

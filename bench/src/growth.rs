@@ -8,19 +8,19 @@ mod scenario;
 use std::path::Path;
 
 use anyhow::Context;
-use tokio::runtime::Runtime;
 
 use crate::calls::login;
 use crate::client::Client;
 use crate::engine::Engine;
 use crate::fairness::data::{device_code, order_list};
-use crate::kiosque::{Kiosque, Server};
+use crate::kiosque::Server;
 use crate::load::Workload;
 use crate::measure;
-use crate::options::{Effort, FairnessSize};
+use crate::options::Effort;
 use crate::orders::LAST_TRADE;
 use crate::report::{Aim, Figure, Row};
 use crate::rounds::{self, Sample, Sending, sampled};
+use crate::run::Run;
 use crate::slope;
 use crate::spread::Spread;
 use crate::subject::Subject;
@@ -36,42 +36,36 @@ const RECENT_AIM: Aim = Aim::AtMost(3.0);
 ///
 /// # Errors
 /// Something cannot be run or is answered wrongly.
-pub(crate) fn run(
-    runtime: &Runtime,
-    (program, engine): (&Path, &Engine),
-    dir: &Path,
-    (size, effort): (&FairnessSize, &Effort),
-) -> anyhow::Result<Vec<Row>> {
+pub(crate) async fn run(run: &Run<'_>) -> anyhow::Result<Vec<Row>> {
+    let size = &run.options.fairness;
     let groups = data::groups(size);
-    let (fleet, orders) = data::prepare(dir, &groups, size)?;
-    let kiosque = Kiosque::new(program, dir.join("data-growth"), engine);
-    kiosque.clear()?;
-    eprintln!("applying {}, importing {}", fleet.display(), orders.display());
-    kiosque.apply(&fleet)?;
-    kiosque.finish(kiosque.start_import(&orders)?, "import")?;
-    engine.settle()?;
-    let mut server = kiosque.serve()?;
-    runtime.block_on(server.first_answer(&login(BUSY)?))?;
-    let client = runtime.block_on(server.client())?;
-    let tokens = runtime.block_on(async {
-        let mut tokens = Vec::new();
-        for group in &groups {
-            tokens.push(data::token(&client, &group.name).await?);
-        }
-        anyhow::Ok(tokens)
-    })?;
-    let measuring = Measuring { runtime, client: &client, server: &server, engine, dir, effort };
-    let groups: Vec<_> = groups.iter().zip(tokens.iter().map(String::as_str)).collect();
-    let mut rows = measuring.growth(&groups)?;
-    rows.extend(measuring.busy_device(groups.last().context("no group")?.0)?);
-    server.process.stop()?;
-    kiosque.clear()?;
+    let files = data::prepare(&run.dir, &groups, size)?;
+    let kiosque = run.kiosque(run.dir.join("data-growth"));
+    eprintln!("applying {}, importing {}", files.fleet.display(), files.orders.display());
+    kiosque.begin_with(&files.fleet)?;
+    kiosque.import_orders(&files.orders)?;
+    run.engine.settle()?;
+    let server = kiosque.serve_ready(&login(BUSY)?).await?;
+    let client = server.client()?;
+    let mut of_groups = Vec::new();
+    for group in &groups {
+        of_groups.push((group, data::token(&client, &group.name).await?));
+    }
+    let measuring = Measuring {
+        client: &client,
+        server: &server,
+        engine: &run.engine,
+        dir: &run.dir,
+        effort: &run.options.effort,
+    };
+    let mut rows = measuring.growth(&of_groups).await?;
+    rows.extend(measuring.busy_device(groups.last().context("no group")?).await?);
+    kiosque.discard(server)?;
     Ok(rows)
 }
 
 /// A server with the data.
 struct Measuring<'a> {
-    runtime: &'a Runtime,
     client: &'a Client,
     server: &'a Server,
     engine: &'a Engine,
@@ -90,16 +84,17 @@ struct Measured {
 }
 
 impl Measuring<'_> {
-    fn growth(&self, groups: &[(&Group, &str)]) -> anyhow::Result<Vec<Row>> {
+    async fn growth(&self, groups: &[(&Group, String)]) -> anyhow::Result<Vec<Row>> {
         let mut rows = Vec::new();
         for scenario in scenario::all() {
-            let measured = groups.iter().map(|(group, token)| {
-                self.prepared(&scenario, group, token).context(scenario.name)
-            });
-            let mut measured = measured.collect::<anyhow::Result<Vec<_>>>()?;
+            let mut measured = Vec::new();
+            for (group, token) in groups {
+                let prepared = self.prepared(&scenario, group, token).await;
+                measured.push(prepared.context(scenario.name)?);
+            }
             for round in 1..=self.effort.rounds {
                 for of_group in &mut measured {
-                    self.round(of_group).with_context(|| scenario.name.to_owned())?;
+                    self.round(of_group).await.context(scenario.name)?;
                     let cpu = of_group.ours.last().map_or(0.0, |sample| sample.cpu_micros);
                     let devices = of_group.devices;
                     eprintln!("round {round}: {}, {devices} devices: {cpu:.1} us", scenario.name);
@@ -116,7 +111,7 @@ impl Measuring<'_> {
         Ok(rows)
     }
 
-    fn prepared(
+    async fn prepared(
         &self,
         scenario: &Scenario,
         group: &Group,
@@ -127,33 +122,31 @@ impl Measuring<'_> {
             Growth::None => None,
             Growth::WithAnswer => {
                 let dir = self.dir.join(format!("limit-{}", group.name));
-                let sending = Sending::start(self.client, &workload, &dir);
-                Some(self.runtime.block_on(sending)?)
+                Some(Sending::start(self.client, &workload, &dir).await?)
             }
         };
         let (ours, bare) = (Vec::new(), Vec::new());
         Ok(Measured { devices: group.devices, workload, sending, ours, bare })
     }
 
-    fn round(&self, measured: &mut Measured) -> anyhow::Result<()> {
-        if let Some(sending) = &measured.sending {
-            let subject = sending.limit.subject();
-            let bare = rounds::sample(&subject, &measured.workload, self.effort.span());
-            measured.bare.push(self.runtime.block_on(bare).context("limit server")?);
+    async fn round(&self, measured: &mut Measured) -> anyhow::Result<()> {
+        let Measured { workload, sending, ours, bare, .. } = measured;
+        if let Some(Sending { limit, .. }) = sending {
+            bare.push(rounds::sample_limit(limit, workload, self.effort.span()).await?);
         }
-        measured.ours.push(self.sample(&measured.workload)?);
+        ours.push(self.sample(workload).await?);
         Ok(())
     }
 
-    fn sample(&self, workload: &Workload) -> anyhow::Result<Sample> {
+    async fn sample(&self, workload: &Workload) -> anyhow::Result<Sample> {
         let pid = self.server.process.pid();
         let subject = Subject { client: self.client, pid, engine: Some(self.engine) };
-        self.runtime.block_on(rounds::sample(&subject, workload, self.effort.span()))
+        rounds::sample(&subject, workload, self.effort.span()).await
     }
 
     /// The device with many orders, and a group that does not own it.
-    fn busy_device(&self, largest: &Group) -> anyhow::Result<Vec<Row>> {
-        let token = self.runtime.block_on(data::token(self.client, BUSY))?;
+    async fn busy_device(&self, largest: &Group) -> anyhow::Result<Vec<Row>> {
+        let token = data::token(self.client, BUSY).await?;
         let list = |since| {
             let call = order_list(&token, &device_code(BUSY, 0), since)?;
             anyhow::Ok(Workload::shared(CONNECTIONS, vec![call]))
@@ -161,10 +154,10 @@ impl Measuring<'_> {
         let (page, recent) = (list(None)?, list(Some((LAST_TRADE - 600) * 1_000))?);
         let mut both = Vec::new();
         for _ in 0..self.effort.rounds {
-            both.push((self.sample(&page)?, self.sample(&recent)?));
+            both.push((self.sample(&page).await?, self.sample(&recent).await?));
         }
         let mut rows = vec![recent_row(&both)];
-        rows.extend(foreign::rows(self.runtime, self.client, (&token, largest), self.effort)?);
+        rows.extend(foreign::rows(self.client, &token, largest, self.effort).await?);
         Ok(rows)
     }
 }
@@ -209,9 +202,11 @@ fn recent_row(both: &[(Sample, Sample)]) -> Row {
     );
     let page = Spread::of(both.iter().map(|(page, _)| page.cpu_micros));
     row.note = format!(
-        "of the device with many orders; its first page takes {:.1} us of CPU ({:.1}–{:.1}); \
-         p50 {page_p50:.0} and {recent_p50:.0} us; ratios {:.2}–{:.2}",
-        page.median, page.min, page.max, times.min, times.max
+        "of the device with many orders; its first page takes {}; p50 {page_p50:.0} and \
+         {recent_p50:.0} us; ratios {:.2}–{:.2}",
+        page.shown(1, " us of CPU"),
+        times.min,
+        times.max
     );
     row
 }

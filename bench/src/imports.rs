@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use tokio::runtime::Runtime;
+use anyhow::anyhow;
 
 use crate::calls;
 use crate::input::Input;
-use crate::kiosque::Kiosque;
+use crate::kiosque::{Kiosque, Server};
 use crate::load::{self, LoadResult, Pace, Workload};
 use crate::logins;
 use crate::options::Size;
@@ -20,65 +20,54 @@ const AIM: Aim = Aim::AtLeast(30_000.0);
 ///
 /// # Errors
 /// When a command fails.
-pub(crate) fn alone(kiosque: &Kiosque, input: &Input, size: &Size) -> anyhow::Result<Row> {
-    kiosque.clear()?;
-    kiosque.apply(&input.fleet)?;
+pub(crate) fn alone(kiosque: &Kiosque, input: &Input) -> anyhow::Result<Row> {
+    kiosque.begin_with(&input.fleet)?;
     kiosque.import_rates(&input.rates)?;
-    eprintln!("importing {} orders", size.orders);
+    eprintln!("importing {} orders", input.size.orders);
     let started = Instant::now();
-    let import = kiosque.start_import(&input.orders)?;
-    kiosque.finish(import, "import")?;
-    imported("import", size, started.elapsed(), Some(AIM))
+    kiosque.import_orders(&input.orders)?;
+    imported("import", &input.size, started.elapsed(), Some(AIM))
 }
 
 fn imported(name: &str, size: &Size, took: Duration, aim: Option<Aim>) -> anyhow::Result<Row> {
-    let rate = Spread::of([f64::from(u32::try_from(size.orders)?) / took.as_secs_f64()]);
-    let mut row = Row::about(name, rate, " orders/s", aim);
-    row.per_second = Some(rate);
-    row.note = format!("{} orders in {:.1} s, from start to exit", size.orders, took.as_secs_f64());
-    Ok(row)
+    let orders = size.orders;
+    let seconds = took.as_secs_f64();
+    let rate = Spread::of([f64::from(u32::try_from(orders)?) / seconds]);
+    let row = Row { per_second: Some(rate), ..Row::about(name, rate, " orders/s", aim) };
+    Ok(row.noted(format!("{orders} orders in {seconds:.1} s, from start to exit")))
 }
 
 /// Imports all orders into a second empty directory, while a server on it is kept busy with logins.
 ///
 /// # Errors
 /// A command fails. A failed login is only counted, and misses the aim.
-pub(crate) fn during_logins(
-    runtime: &Runtime,
+pub(crate) async fn during_logins(
     kiosque: &Kiosque,
     input: &Input,
-    (size, cores): (&Size, usize),
+    cores: usize,
 ) -> anyhow::Result<[Row; 2]> {
-    kiosque.clear()?;
-    kiosque.apply(&input.fleet)?;
-    let workload = logins::workload(size, cores)?;
-    let mut server = kiosque.serve()?;
-    runtime.block_on(server.first_answer(&calls::first_login(size)?))?;
-    eprintln!("importing {} orders during logins", size.orders);
-    let started = Instant::now();
-    let mut import = kiosque.start_import(&input.orders)?;
-    let waiting = std::thread::spawn(move || {
-        let status = import.wait();
-        (import, status, started.elapsed())
+    kiosque.begin_with(&input.fleet)?;
+    let workload = logins::workload(&input.size, cores)?;
+    let server = kiosque.serve_ready(&calls::first_login(&input.size)?).await?;
+    eprintln!("importing {} orders during logins", input.size.orders);
+    let importing = kiosque.clone();
+    let orders = input.orders.clone();
+    let import = std::thread::spawn(move || {
+        let started = Instant::now();
+        importing.import_orders(&orders)?;
+        anyhow::Ok(started.elapsed())
     });
     let mut outcome = LoadResult::default();
-    while !waiting.is_finished() {
-        outcome.merge(runtime.block_on(a_while(&mut server, &workload))?);
+    while !import.is_finished() {
+        outcome.merge(a_while(&server, &workload).await?);
     }
-    let (import, status, took) =
-        waiting.join().map_err(|_| anyhow::anyhow!("waiting for the import failed"))?;
-    status?;
-    kiosque.finish(import, "import")?;
-    server.process.stop()?;
-    kiosque.clear()?;
-    Ok([imported("import during logins", size, took, None)?, logins_row(outcome)])
+    let took = import.join().map_err(|_| anyhow!("waiting for the import failed"))??;
+    kiosque.discard(server)?;
+    Ok([imported("import during logins", &input.size, took, None)?, logins_row(outcome)])
 }
 
-async fn a_while(
-    server: &mut crate::kiosque::Server,
-    workload: &Workload,
-) -> anyhow::Result<LoadResult> {
-    let connections = server.client().await?.connect_all(workload.workers()).await?;
+async fn a_while(server: &Server, workload: &Workload) -> anyhow::Result<LoadResult> {
+    let connections = server.client()?.connect_all(workload.workers()).await?;
     let span = Duration::from_millis(500);
     Ok(load::run(connections, workload, span, Pace::Closed).await?.1)
 }

@@ -3,7 +3,6 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -14,14 +13,14 @@ use tokio::task::JoinSet;
 
 use crate::calls::{self, Sessions};
 use crate::client::{Call, Client};
-use crate::engine::Engine;
 use crate::input::Input;
-use crate::kiosque::{Kiosque, Server};
+use crate::kiosque::Server;
 use crate::load::{self, LoadResult, Pace};
 use crate::logins::talked;
 use crate::measure;
 use crate::options::{Effort, Size};
 use crate::report::{Aim, Row};
+use crate::run::Run;
 use crate::spread::Spread;
 
 /// Orders per request, concurrent requests, orders in a round, and durable orders per second to aim
@@ -59,27 +58,22 @@ impl Unsent {
 ///
 /// # Errors
 /// An order is not accepted.
-pub(crate) fn run(
-    runtime: &Runtime,
-    (program, engine): (&Path, &Engine),
-    input: &Input,
-    (size, effort): (&Size, &Effort),
-) -> anyhow::Result<Vec<Row>> {
-    let kiosque = Kiosque::new(program, input.dir.join("data-ingest"), engine);
-    kiosque.clear()?;
-    kiosque.apply(&input.fleet)?;
+pub(crate) async fn run(run: &Run<'_>, input: &Input) -> anyhow::Result<Vec<Row>> {
+    let size = &input.size;
+    let effort = &run.options.effort;
+    let kiosque = run.kiosque(input.dir.join("data-ingest"));
+    kiosque.begin_with(&input.fleet)?;
     kiosque.import_rates(&input.rates)?;
     let key = kiosque.operator_key("orders")?;
     let mut unsent = Unsent(BufReader::new(File::open(&input.orders)?).lines());
-    let mut server = kiosque.serve()?;
-    runtime.block_on(server.first_answer(&calls::first_login(size)?))?;
+    let server = kiosque.serve_ready(&calls::first_login(size)?).await?;
     let mut rows = Vec::new();
     for (batch, at_a_time, orders, aim) in BATCHES {
         let mut outcomes = Vec::new();
         for round in 1..=effort.rounds {
             let calls = unsent.take(&key, orders, batch)?;
             let operator = server.operator()?;
-            let outcome = runtime.block_on(send(&operator, calls, at_a_time))?;
+            let outcome = send(&operator, calls, at_a_time).await?;
             eprintln!(
                 "round {round}: batches of {batch}: {:.0} orders/s",
                 outcome.rate() * measure::count(batch)
@@ -87,16 +81,15 @@ pub(crate) fn run(
             outcomes.push(outcome);
         }
         // On PostgreSQL only the large batches have an aim.
-        let aim = match (engine.has_files(), batch) {
+        let aim = match (run.engine.has_files(), batch) {
             (true, _) => Some(aim),
             (false, 1_000) => Some(ON_POSTGRES),
             (false, _) => None,
         };
         rows.push(row(batch, at_a_time, &outcomes, aim));
     }
-    rows.extend(during_pages(runtime, &mut server, &mut unsent, (&key, size, effort))?);
-    server.process.stop()?;
-    kiosque.clear()?;
+    rows.extend(during_pages(&server, &mut unsent, (&key, size, effort)).await?);
+    kiosque.discard(server)?;
     Ok(rows)
 }
 
@@ -139,13 +132,11 @@ fn row(batch: usize, at_a_time: usize, outcomes: &[LoadResult], aim: Option<f64>
     let rates = Spread::of(rates);
     let name = format!("orders streamed, batches of {batch}");
     let row = Row::about(name, rates, " orders/s", aim.map(Aim::AtLeast));
-    let mut row = row.answers(outcomes.iter());
-    row.per_second = Some(rates);
-    row.note = format!(
+    let row = Row { per_second: Some(rates), ..row.answers(outcomes.iter()) };
+    row.noted(format!(
         "{at_a_time} requests at a time; orders a second, each durable when it is answered; p50 \
          and p99 are of requests"
-    );
-    row
+    ))
 }
 
 /// A separate thread for the senders: the caller, which requests pages and measures latencies, uses
@@ -156,14 +147,13 @@ fn senders() -> io::Result<Runtime> {
 }
 
 /// Order pages at a steady pace, while nothing else happens and while orders come in at full rate.
-fn during_pages(
-    runtime: &Runtime,
-    server: &mut Server,
+async fn during_pages(
+    server: &Server,
     unsent: &mut Unsent,
     (key, size, effort): (&str, &Size, &Effort),
 ) -> anyhow::Result<[Row; 2]> {
-    let client = runtime.block_on(server.client())?;
-    let sessions = runtime.block_on(Sessions::open(&client, size, effort.connections))?;
+    let client = server.client()?;
+    let sessions = Sessions::open(&client, size, effort.connections).await?;
     let pages = sessions.order_pages(false)?;
     let (span, pace) = (effort.span(), Pace::Steady(effort.page_rate));
     let (batch, at_a_time) = DURING_PAGES;
@@ -174,7 +164,7 @@ fn during_pages(
         let calls = unsent.take(key, calls * batch, batch)?;
         let operator = server.operator()?;
         let senders = senders()?;
-        let (idle, during) = runtime.block_on(async {
+        let measured = async {
             let readers = talked(&client, &pages).await?;
             let (readers, idle) = load::run(readers, &pages, span, pace).await?;
             let sending = senders.spawn(async move { send(&operator, calls, at_a_time).await });
@@ -182,8 +172,11 @@ fn during_pages(
             ensure!(!sending.is_finished(), "all orders were sent before the pages were measured");
             sending.abort();
             anyhow::Ok((idle.all_good()?, during.all_good()?))
-        })?;
+        }
+        .await;
+        // Dropping it in a task would panic: it waits for its thread.
         senders.shutdown_background();
+        let (idle, during) = measured?;
         eprintln!(
             "round {round}: pages' p99 {} us idle, {} us during ingest",
             idle.latencies.percentile(99),
@@ -196,8 +189,7 @@ fn during_pages(
     let idle = idle.answers(rounds.iter().map(|(idle, _)| idle));
     let aim = Some(Aim::AtMost(2.0));
     let during = Row::about("order pages during streamed orders", times, " × idle p99", aim);
-    let mut during = during.answers(rounds.iter().map(|(_, during)| during));
-    during.note =
-        format!("{at_a_time} senders of batches of {batch}, as fast as they are answered");
-    Ok([idle, during])
+    let during = during.answers(rounds.iter().map(|(_, during)| during));
+    let note = format!("{at_a_time} senders of batches of {batch}, as fast as they are answered");
+    Ok([idle, during.noted(note)])
 }

@@ -10,10 +10,12 @@ use crate::options::Size;
 use crate::{dashboards, fleet, orders};
 
 /// Increased when the generator makes other files for the same size.
-const GENERATION: u32 = 2;
+const GENERATION: u32 = 3;
 
 /// The input files of one size, and the directory for data made from them.
 pub(crate) struct Input {
+    /// The size.
+    pub(crate) size: Size,
     /// The directory of this size.
     pub(crate) dir: PathBuf,
     /// The fleet file.
@@ -44,7 +46,7 @@ impl Input {
                 orders::write(size, out, |done| eprintln!("  {done} of {}", size.orders))
             })?;
         }
-        Ok(Input { dir, fleet, rates, orders })
+        Ok(Input { size: size.clone(), dir, fleet, rates, orders })
     }
 }
 

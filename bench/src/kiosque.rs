@@ -1,6 +1,5 @@
 //! The measured program: its commands, and its server as a process.
 
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -57,10 +56,7 @@ impl Kiosque {
     }
 
     /// Throws the data away.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
-    pub(crate) fn clear(&self) -> anyhow::Result<()> {
+    fn clear(&self) -> anyhow::Result<()> {
         self.engine.make_anew(&self.database)?;
         if self.has_data() {
             fs::remove_dir_all(&self.data)?;
@@ -68,13 +64,30 @@ impl Kiosque {
         Ok(())
     }
 
+    /// Replaces the data by a fleet.
+    ///
+    /// # Errors
+    /// When it cannot be removed, or the command fails.
+    pub(crate) fn begin_with(&self, fleet: &Path) -> anyhow::Result<()> {
+        self.clear()?;
+        self.apply(fleet)
+    }
+
+    /// Stops a server of the data, and throws the data away.
+    ///
+    /// # Errors
+    /// The server does not end in time, or the data cannot be removed.
+    pub(crate) fn discard(&self, server: Server) -> anyhow::Result<()> {
+        server.process.stop()?;
+        self.clear()
+    }
+
     /// Applies a fleet file.
     ///
     /// # Errors
     /// When the command fails.
     pub(crate) fn apply(&self, fleet: &Path) -> anyhow::Result<()> {
-        let process = Process::start(&mut self.command(&["apply".as_ref(), fleet.as_os_str()])?)?;
-        self.finish(process, "apply")
+        self.run(&["apply"], fleet)
     }
 
     /// Imports exchange rates.
@@ -82,9 +95,23 @@ impl Kiosque {
     /// # Errors
     /// When the command fails.
     pub(crate) fn import_rates(&self, rates: &Path) -> anyhow::Result<()> {
-        let words = ["import".as_ref(), "rates".as_ref(), rates.as_os_str()];
-        let process = Process::start(&mut self.command(&words)?)?;
-        self.finish(process, "import rates")
+        self.run(&["import", "rates"], rates)
+    }
+
+    /// Imports orders.
+    ///
+    /// # Errors
+    /// When the command fails.
+    pub(crate) fn import_orders(&self, orders: &Path) -> anyhow::Result<()> {
+        self.run(&["import", "orders"], orders)
+    }
+
+    /// Runs a command with a file to its end.
+    fn run(&self, words: &[&str], file: &Path) -> anyhow::Result<()> {
+        let status = Process::start(self.command(words)?.arg(file))?.wait()?;
+        let command = words.join(" ");
+        ensure!(status.success(), "kiosque {command}: {status}; see {}", self.log.display());
+        Ok(())
     }
 
     /// Creates an operator's key with these rights, separated by commas.
@@ -92,7 +119,7 @@ impl Kiosque {
     /// # Errors
     /// When the command fails.
     pub(crate) fn operator_key(&self, rights: &str) -> anyhow::Result<String> {
-        let words = ["operator-key", "create", "bench", "--may", rights].map(OsStr::new);
+        let words = ["operator-key", "create", "bench", "--may", rights];
         let output = self.command(&words)?.stdout(Stdio::piped()).output()?;
         ensure!(output.status.success(), "operator-key: see {}", self.log.display());
         Ok(String::from_utf8(output.stdout)?.trim().to_owned())
@@ -114,27 +141,17 @@ impl Kiosque {
         Ok(fs::metadata(self.data.join("kiosque.db"))?.len())
     }
 
-    /// Starts an import of orders; [`Kiosque::finish`] waits for its end.
+    /// Starts the server, and returns it when it has answered `call`.
     ///
     /// # Errors
-    /// When it does not start.
-    pub(crate) fn start_import(&self, orders: &Path) -> anyhow::Result<Process> {
-        let words = ["import".as_ref(), "orders".as_ref(), orders.as_os_str()];
-        Process::start(&mut self.command(&words)?)
+    /// There is no good answer in time.
+    pub(crate) async fn serve_ready(&self, call: &Call) -> anyhow::Result<Server> {
+        let mut server = self.serve()?;
+        server.first_answer(call).await?;
+        Ok(server)
     }
 
-    /// Waits until a command has ended successfully.
-    ///
-    /// # Errors
-    /// When it fails.
-    pub(crate) fn finish(&self, mut process: Process, command: &str) -> anyhow::Result<()> {
-        let status = process.wait()?;
-        ensure!(status.success(), "kiosque {command}: {status}; see {}", self.log.display());
-        Ok(())
-    }
-
-    /// Starts the server on a free address; [`Server::client`] is the first to know whether it
-    /// answers.
+    /// Starts the server on a free address; [`Server::first_answer`] waits until it answers.
     ///
     /// # Errors
     /// When it does not start.
@@ -142,14 +159,14 @@ impl Kiosque {
         let (address, operator) = (free_address()?, free_address()?);
         let (listen, operator_listen) = (address.to_string(), operator.to_string());
         let words = ["serve", "--listen", &listen, "--operator-listen", &operator_listen];
-        let mut command = self.command(&words.map(OsStr::new))?;
+        let mut command = self.command(&words)?;
         let started = Instant::now();
         let process = Process::start(&mut command)?;
         let cert = self.data.join("tls").join("cert.pem");
         Ok(Server { process, address, operator, cert, started })
     }
 
-    fn command(&self, words: &[&OsStr]) -> anyhow::Result<Command> {
+    fn command(&self, words: &[&str]) -> anyhow::Result<Command> {
         let log = File::options().create(true).append(true).open(&self.log)?;
         let mut command = Command::new(&self.program);
         command.args(words).arg("--data").arg(&self.data);
@@ -172,20 +189,15 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Returns a client that trusts the server, once the server has created its certificate.
+    /// Returns a client of a server that already answers.
     ///
     /// # Errors
-    /// There is none in time.
-    pub(crate) async fn client(&mut self) -> anyhow::Result<Client> {
-        loop {
-            match Client::trusting(&self.cert, self.address) {
-                Ok(client) => return Ok(client),
-                Err(fault) => self.wait_a_little(&fault).await?,
-            }
-        }
+    /// When its certificate is none.
+    pub(crate) fn client(&self) -> anyhow::Result<Client> {
+        Client::trusting(&self.cert, self.address)
     }
 
-    /// Returns a client of the operator's listener of a server that already answers.
+    /// Returns a client of its operator's listener.
     ///
     /// # Errors
     /// When its certificate is none.
@@ -203,17 +215,16 @@ impl Server {
     /// # Errors
     /// There is none in time.
     pub(crate) async fn first_answer(&mut self, call: &Call) -> anyhow::Result<Duration> {
-        let client = self.client().await?;
         loop {
-            match Self::try_once(&client, call).await {
+            match self.try_once(call).await {
                 Ok(()) => return Ok(self.started.elapsed()),
                 Err(fault) => self.wait_a_little(&fault).await?,
             }
         }
     }
 
-    async fn try_once(client: &Client, call: &Call) -> anyhow::Result<()> {
-        client.connect().await?.post(call).await?;
+    async fn try_once(&self, call: &Call) -> anyhow::Result<()> {
+        self.client()?.connect().await?.post(call).await?;
         Ok(())
     }
 

@@ -137,6 +137,8 @@ async fn answer(
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::client::Call;
     use crate::load::{self, LoadResult, Pace, Workload};
@@ -158,7 +160,7 @@ mod tests {
     }
 
     fn call() -> Call {
-        Call::new("any/path?current=1", Some("token"), "{}".to_owned()).unwrap()
+        Call::new("any/path?current=1", Some("token"), &json!({})).unwrap()
     }
 
     async fn loaded(page: &'static str, pace: Pace) -> LoadResult {

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use kiosque_testkit::Rng;
 use tokio::task::JoinSet;
 
 use crate::client::{Call, Connection};
 use crate::latency::Latencies;
-use crate::rng::Rng;
 
 /// The calls of each worker: one list for each connection, drawn from at random.
 #[derive(Clone, Debug)]
@@ -117,7 +117,7 @@ pub(crate) async fn run(
                 Some(Beat { period, next: started + period.mul_f64(f64::from(seed) / all) })
             }
         };
-        let worker = Worker { calls: Arc::clone(calls), rng: Rng::new(u64::from(seed)), beat };
+        let worker = Worker { calls: Arc::clone(calls), rng: Rng::seeded(u64::from(seed)), beat };
         workers.spawn(worker.run(connection, started + span));
     }
     let (mut open, mut outcome) = (Vec::new(), LoadResult::default());
@@ -167,7 +167,7 @@ impl Worker {
             if asked >= until {
                 break;
             }
-            let call = &self.calls[self.rng.index(self.calls.len())];
+            let call = &self.calls[self.rng.below(self.calls.len())];
             match connection.post(call).await {
                 Ok(_) => outcome.latencies.note(asked.elapsed()),
                 Err(fault) => {

@@ -3,15 +3,15 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, ensure};
 use argon2::{Algorithm, Argon2, Params, Version};
-use tokio::runtime::Runtime;
 
-use crate::calls::{self, Sessions};
+use crate::calls::{Sessions, login};
 use crate::client::{Client, Connection};
+use crate::fleet;
 use crate::load::{self, LoadResult, Pace, Workload};
 use crate::measure;
-use crate::options::{Effort, Size};
+use crate::options::{Effort, Options, Size};
 use crate::report::{Aim, Figure, Row};
 use crate::spread::Spread;
 use crate::subject::Subject;
@@ -26,12 +26,16 @@ pub(crate) fn hash_slots(cores: usize) -> usize {
     cores.saturating_sub(1).max(1)
 }
 
-/// Returns a workload that keeps every hash slot busy.
+/// Returns a workload that keeps every hash slot busy: each worker logs in with another of the
+/// accounts that do nothing else.
 ///
 /// # Errors
 /// There are more slots than accounts.
 pub(crate) fn workload(size: &Size, cores: usize) -> anyhow::Result<Workload> {
-    calls::logins(size, hash_slots(cores) + SPARE_WORKERS)
+    let workers = hash_slots(cores) + SPARE_WORKERS;
+    ensure!(workers <= fleet::LOGIN_ACCOUNTS, "{workers} workers, but fewer accounts");
+    let calls = (0..workers).map(|index| login(&fleet::caller(index, size).login_name));
+    Ok(Workload::one_each(calls.collect::<Result<_, _>>()?))
 }
 
 /// Measures how long one password hash takes on this machine: argon2id, m=19456, t=2, p=1.
@@ -67,18 +71,19 @@ struct Round {
 ///
 /// # Errors
 /// When an answer is wrong.
-pub(crate) fn run(
-    runtime: &Runtime,
+pub(crate) async fn run(
     subject: &Subject<'_>,
-    (sessions, size, effort): (&Sessions, &Size, &Effort),
+    sessions: &Sessions,
+    options: &Options,
     cores: usize,
 ) -> anyhow::Result<Vec<Row>> {
-    let logins = workload(size, cores)?;
+    let effort = &options.effort;
+    let logins = workload(&options.size, cores)?;
     let pages = sessions.order_pages(false)?;
     let mut rounds = Vec::new();
     for round in 1..=effort.rounds {
         let hash = hash_time()?;
-        let measured = runtime.block_on(one_round(subject, &logins, &pages, (effort, hash)))?;
+        let measured = one_round(subject, &logins, &pages, (effort, hash)).await?;
         eprintln!(
             "round {round}: hash {:.1} ms, {:.1} logins/s",
             hash.as_secs_f64() * 1e3,
@@ -145,11 +150,9 @@ fn rows(rounds: &[Round], slots: usize) -> Vec<Row> {
     alone.cpu_micros = Some(Spread::of(rounds.iter().map(|round| round.login_cpu)));
     alone.figure = share(|round| &round.alone);
     alone.note = format!(
-        "{slots} hash slot(s); one hash in this process takes {:.1} ms ({:.1}–{:.1}), so the slots \
-         allow {:.1} a second; {} workers, each with an account of its own",
-        hash.median,
-        hash.min,
-        hash.max,
+        "{slots} hash slot(s); one hash in this process takes {}, so the slots allow {:.1} a \
+         second; {} workers, each with an account of its own",
+        hash.shown(1, " ms"),
         measure::count(slots) * 1e3 / hash.median,
         slots + SPARE_WORKERS
     );

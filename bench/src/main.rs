@@ -25,8 +25,8 @@ mod measure;
 mod options;
 mod orders;
 mod report;
-mod rng;
 mod rounds;
+mod run;
 mod server_times;
 mod slope;
 mod spread;
@@ -35,6 +35,7 @@ mod subject;
 mod whole;
 
 use clap::Parser;
+use tokio::runtime::Runtime;
 
 use crate::options::{CommandLine, Helper};
 
@@ -49,7 +50,7 @@ fn main() -> anyhow::Result<()> {
         None => {
             line.options.size.check()?;
             line.options.effort.check()?;
-            let report = whole::run(&line.options)?;
+            let report = Runtime::new()?.block_on(whole::run(&line.options))?;
             print!("{}", report.table());
             match &line.options.json {
                 Some(path) => report.write_json(path),

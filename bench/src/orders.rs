@@ -7,13 +7,13 @@ use anyhow::Context;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use kiosque_clock::Clock;
-use serde::Serialize;
+use kiosque_contract::{Object, OrderLine, OrderLineItem};
+use kiosque_testkit::Rng;
 use serde_json::json;
 
 use crate::catalog::{CHANNELS, FAULTS};
 use crate::fleet;
 use crate::options::{Goods, Size};
-use crate::rng::Rng;
 
 /// When the last trade has started: 2026-11-01 00:00:00 UTC. A fixed time, so that the file is
 /// always the same.
@@ -23,59 +23,12 @@ const YEAR: u64 = 365 * 86_400;
 /// The start of the time in an order's id, so that it has as many digits as on real platforms.
 const ID_EPOCH: i64 = 1_288_834_974;
 
-/// One order, as a line of the import file.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+/// One order.
 pub(crate) struct Order {
-    order_id: String,
-    /// Empty for the few trades that no payment platform saw.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(crate) trade_no: String,
-    device_code: String,
-    currency: &'static str,
-    total_amount: i64,
-    pay_amount: i64,
-    #[serde(skip_serializing_if = "is_zero")]
-    refund_amount: i64,
-    pay_status: i64,
-    shipment_status: i64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pay_channel_name: Option<&'static str>,
-    trade_start_time: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pay_end_time: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shipment_time: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    card_number: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    phone: Option<String>,
-    #[serde(rename = "detailVOList")]
-    lines: Vec<Line>,
     /// The device, counted from 0.
-    #[serde(skip)]
     pub(crate) device: usize,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Line {
-    goods_id: String,
-    goods_name: String,
-    aisle_code: String,
-    count: i64,
-    goods_price: i64,
-    sale_price: i64,
-    pay_amount: i64,
-    shipment_status: i64,
-    #[serde(skip_serializing_if = "is_zero")]
-    shipment_err_code: i64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shipment_fail_desc: Option<&'static str>,
-}
-
-fn is_zero(value: &i64) -> bool {
-    *value == 0
+    /// Its line of the import file. A few trades have no number: no payment platform saw them.
+    pub(crate) line: OrderLine,
 }
 
 /// How a trade went.
@@ -131,83 +84,82 @@ fn is_big(number: u64, size: &Size) -> bool {
 /// Its time is invalid, which happens for no size that can be generated.
 pub(crate) fn order(number: u64, size: &Size) -> anyhow::Result<Order> {
     let mut rng = Rng::of(size.seed, number);
-    let device = if is_big(number, size) { 0 } else { 1 + rng.index(size.devices - 1) };
+    let device = if is_big(number, size) { 0 } else { 1 + rng.below(size.devices - 1) };
     let years = YEAR * u64::from(size.years);
-    let step = years * 1_000 / size.orders.max(1);
+    let step = i64::try_from(years * 1_000 / size.orders.max(1))?;
     let first_trade = LAST_TRADE - i64::try_from(years)?;
-    let start_ms = first_trade * 1_000 + i64::try_from(step * number + rng.below(step))?;
+    let start_ms = first_trade * 1_000 + step * i64::try_from(number)? + rng.range(0..step);
     let start = start_ms / 1_000;
-    let pay = start + i64::try_from(4 + rng.below(40))?;
-    let ship = pay + i64::try_from(3 + rng.below(20))?;
+    let pay = start + rng.range(4..44);
+    let ship = pay + rng.range(3..23);
     let course = Course::draw(&mut rng);
     let lines = lines(&mut rng, (device, size), course);
-    let total: i64 = lines.iter().map(|line| line.sale_price * line.count).sum();
+    let total: i64 = lines.iter().filter_map(|line| Some(line.sale_price? * line.count?)).sum();
     let paid = course != Course::Unpaid;
-    let trade_no = if rng.percent(1) { String::new() } else { trade_no(start, number)? };
-    Ok(Order {
-        order_id: format!(
-            "{}",
-            ((start_ms - ID_EPOCH * 1_000) << 22) | i64::try_from(number & 0x3F_FFFF)?
-        ),
-        trade_no,
-        device_code: fleet::device_code(device),
-        currency: fleet::group_currency(fleet::group_of(device, size), size),
-        total_amount: total,
-        pay_amount: if paid { total } else { 0 },
+    let id = ((start_ms - ID_EPOCH * 1_000) << 22) | i64::try_from(number & 0x3F_FFFF)?;
+    let line = OrderLine {
+        order_id: Some(id.to_string()),
+        trade_no: (!rng.one_in(100)).then(|| trade_no(start, number)).transpose()?,
+        device_code: Some(fleet::device_code(device)),
+        currency: Some(fleet::group_currency(fleet::group_of(device, size), size).to_owned()),
+        total_amount: Some(total),
+        pay_amount: Some(if paid { total } else { 0 }),
         refund_amount: refund(course, total, &lines),
-        pay_status: course.pay_status(),
-        shipment_status: course.shipment_status(),
-        pay_channel_name: paid.then(|| rng.pick(&CHANNELS)),
-        trade_start_time: date_time(start)?,
+        pay_status: Some(course.pay_status()),
+        shipment_status: Some(course.shipment_status()),
+        pay_channel_name: paid.then(|| rng.choose(&CHANNELS).to_owned()),
+        trade_start_time: Some(date_time(start)?),
         pay_end_time: paid.then(|| date_time(pay)).transpose()?,
         shipment_time: (paid && course != Course::Failed).then(|| date_time(ship)).transpose()?,
-        card_number: rng.percent(20).then(|| card_number(&mut rng)),
-        phone: rng.percent(30).then(|| phone(&mut rng)),
-        lines,
-        device,
-    })
+        card_number: rng.one_in(5).then(|| card_number(&mut rng)),
+        phone: (rng.below(10) < 3).then(|| phone(&mut rng)),
+        detail_vo_list: Some(lines.into_iter().map(Object).collect()),
+        ..OrderLine::default()
+    };
+    Ok(Order { device, line })
 }
 
-fn lines(rng: &mut Rng, (device, size): (usize, &Size), course: Course) -> Vec<Line> {
+fn lines(rng: &mut Rng, (device, size): (usize, &Size), course: Course) -> Vec<OrderLineItem> {
     let wanted = if course == Course::Partial { 2 } else { 1 + rng.below(3) };
     (0..wanted)
         .map(|index| {
-            let aisle = rng.index(fleet::AISLES);
+            let aisle = rng.below(fleet::AISLES);
             let product = match size.goods {
                 Goods::Aisles => fleet::product_in(device, aisle, size),
-                Goods::Any => rng.index(fleet::products(size)),
+                Goods::Any => rng.below(fleet::products(size)),
             };
             let price = fleet::goods_price(product);
-            let sale_price = if rng.percent(10) { price * 9 / 10 } else { price };
-            let count = if rng.percent(85) { 1 } else { 2 };
+            let sale_price = if rng.one_in(10) { price * 9 / 10 } else { price };
+            let count = if rng.below(100) < 85 { 1 } else { 2 };
             let failed = course == Course::Failed || (course == Course::Partial && index == 1);
-            let (fault, words) = rng.pick(&FAULTS);
-            Line {
-                goods_id: fleet::goods_id(product),
-                goods_name: fleet::goods_name(product),
-                aisle_code: fleet::aisle_code(aisle),
-                count,
-                goods_price: price,
-                sale_price,
-                pay_amount: if course == Course::Unpaid { 0 } else { sale_price * count },
-                shipment_status: match course {
+            let (fault, words) = rng.choose(&FAULTS);
+            OrderLineItem {
+                goods_id: Some(fleet::goods_id(product)),
+                goods_name: Some(fleet::goods_name(product)),
+                aisle_code: Some(fleet::aisle_code(aisle)),
+                count: Some(count),
+                goods_price: Some(price),
+                sale_price: Some(sale_price),
+                pay_amount: Some(if course == Course::Unpaid { 0 } else { sale_price * count }),
+                shipment_status: Some(match course {
                     Course::Unpaid => 0,
                     _ if failed => 3,
                     _ => 1,
-                },
-                shipment_err_code: if failed { fault } else { 0 },
-                shipment_fail_desc: failed.then_some(words),
+                }),
+                shipment_err_code: failed.then_some(fault),
+                shipment_fail_desc: failed.then(|| words.to_owned()),
             }
         })
         .collect()
 }
 
-fn refund(course: Course, total: i64, lines: &[Line]) -> i64 {
+fn refund(course: Course, total: i64, lines: &[OrderLineItem]) -> Option<i64> {
     match course {
-        Course::Sold | Course::Unpaid => 0,
-        Course::Failed | Course::Refunded => total,
+        Course::Sold | Course::Unpaid => None,
+        Course::Failed | Course::Refunded => Some(total),
         Course::Partial => {
-            lines.iter().filter(|line| line.shipment_status == 3).map(|line| line.pay_amount).sum()
+            let failed = lines.iter().filter(|line| line.shipment_status == Some(3));
+            Some(failed.filter_map(|line| line.pay_amount).sum())
         }
     }
 }
@@ -259,7 +211,7 @@ pub(crate) fn write(
     progress: impl Fn(u64),
 ) -> anyhow::Result<()> {
     for number in 0..size.orders {
-        serde_json::to_writer(&mut out, &order(number, size)?)?;
+        serde_json::to_writer(&mut out, &order(number, size)?.line)?;
         out.write_all(b"\n")?;
         if number % 100_000 == 99_999 {
             progress(number + 1);

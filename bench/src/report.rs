@@ -1,6 +1,5 @@
 //! The table of measurements, for people (Markdown) and for programs (JSON).
 
-use std::fmt::Write;
 use std::path::Path;
 
 use serde::Serialize;
@@ -91,6 +90,11 @@ impl Row {
         Row { figure: Some(Figure::new(value, unit, aim)), ..Row::new(scenario) }
     }
 
+    /// Sets the remark below the table.
+    pub(crate) fn noted(self, note: impl Into<String>) -> Row {
+        Row { note: note.into(), ..self }
+    }
+
     /// Sets the rates and latencies of some rounds.
     pub(crate) fn answers<'a>(
         mut self,
@@ -152,8 +156,7 @@ fn short(value: f64) -> String {
 }
 
 fn ranged(spread: Spread) -> String {
-    let digits = if spread.median < 10.0 { 2 } else { 1 };
-    format!("{:.digits$} ({:.digits$}–{:.digits$})", spread.median, spread.min, spread.max)
+    spread.shown(if spread.median < 10.0 { 2 } else { 1 }, "")
 }
 
 const COLUMNS: usize = 11;
@@ -229,8 +232,7 @@ fn width(cell: &str) -> usize {
 
 fn push_row<T: AsRef<str>>(table: &mut String, widths: &[usize; COLUMNS], cells: &[T; COLUMNS]) {
     for (wide, cell) in widths.iter().zip(cells) {
-        // Writing to a String does not fail.
-        let _ = write!(table, "| {:<wide$} ", cell.as_ref());
+        table.push_str(&format!("| {:<wide$} ", cell.as_ref()));
     }
     table.push_str("|\n");
 }

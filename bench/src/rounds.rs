@@ -4,7 +4,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
-use tokio::runtime::Runtime;
 
 use crate::calls::Sessions;
 use crate::client::Client;
@@ -47,6 +46,18 @@ pub(crate) async fn sample(
     let answered = outcome.all_good()?;
     let cpu_micros = measure::micros_each(used, answered.latencies.len())?;
     Ok(Sample { cpu_micros, answered })
+}
+
+/// Loads the limit server in the same way.
+///
+/// # Errors
+/// Like [`sample`].
+pub(crate) async fn sample_limit(
+    limit: &Limit,
+    workload: &Workload,
+    span: Duration,
+) -> anyhow::Result<Sample> {
+    sample(&limit.subject(), workload, span).await.context("limit server")
 }
 
 /// The reference with which a scenario's CPU time is compared.
@@ -139,28 +150,25 @@ impl Sending {
 ///
 /// # Errors
 /// When an answer is wrong.
-pub(crate) fn run(
-    runtime: &Runtime,
+pub(crate) async fn run(
     subject: &Subject<'_>,
     (limit, dir): (&Limit, &Path),
     scenarios: &[Scenario],
     effort: &Effort,
 ) -> anyhow::Result<Vec<Row>> {
     let same_size = &scenarios.first().context("no scenario")?.workload;
-    let sending = scenarios.iter().map(|scenario| {
-        let sending = runtime.block_on(Sending::start(subject.client, &scenario.workload, dir));
-        Ok((sending.with_context(|| scenario.name.clone())?, Vec::new()))
-    });
-    let mut measured = sending.collect::<anyhow::Result<Vec<(Sending, Vec<Compared>)>>>()?;
+    let mut measured: Vec<(Sending, Vec<Compared>)> = Vec::new();
+    for Scenario { name, workload, .. } in scenarios {
+        let sending = Sending::start(subject.client, workload, dir).await;
+        measured.push((sending.with_context(|| name.clone())?, Vec::new()));
+    }
     for round in 1..=effort.rounds {
         for (scenario, (sending, rounds)) in scenarios.iter().zip(&mut measured) {
-            let bare = |subject: &Subject<'_>| {
-                let bare = sample(subject, same_size, effort.span());
-                runtime.block_on(bare).context("limit server")
-            };
-            let (limit, sending) = (bare(&limit.subject())?, bare(&sending.limit.subject())?);
-            let ours = sample(subject, &scenario.workload, effort.span());
-            let ours = runtime.block_on(ours).with_context(|| scenario.name.clone())?;
+            let span = effort.span();
+            let limit = sample_limit(limit, same_size, span).await?;
+            let sending = sample_limit(&sending.limit, same_size, span).await?;
+            let ours = sample(subject, &scenario.workload, span).await;
+            let ours = ours.with_context(|| scenario.name.clone())?;
             eprintln!(
                 "round {round}: limit {:.1} us, {} {:.1} us",
                 limit.cpu_micros, scenario.name, ours.cpu_micros

@@ -28,7 +28,7 @@ pub(crate) fn of(points: &[(f64, f64)]) -> f64 {
 
 /// A row for a slope, or for that of each round.
 pub(crate) fn row(scenario: &str, slopes: Spread, note: String) -> Row {
-    Row { note, ..Row::about(format!("slope of {scenario}"), slopes, " log-log", Some(AIM)) }
+    Row::about(format!("slope of {scenario}"), slopes, " log-log", Some(AIM)).noted(note)
 }
 
 /// Adds a row for each cost that the run of `earlier` also has.

@@ -26,6 +26,12 @@ impl Spread {
             max: at(last),
         }
     }
+
+    /// Returns the median with its unit, and the minimum and maximum in brackets.
+    pub(crate) fn shown(&self, digits: usize, unit: &str) -> String {
+        let Spread { median, min, max } = self;
+        format!("{median:.digits$}{unit} ({min:.digits$}–{max:.digits$})")
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! How long a server takes from its start to its first answer, and the memory that it then needs.
 
-use tokio::runtime::Runtime;
-
 use crate::client::Call;
 use crate::kiosque::{Kiosque, Server};
 use crate::measure;
@@ -15,15 +13,11 @@ const STARTS: usize = 5;
 ///
 /// # Errors
 /// When it does not answer.
-pub(crate) fn run(
-    runtime: &Runtime,
-    kiosque: &Kiosque,
-    call: &Call,
-) -> anyhow::Result<(Server, Row)> {
+pub(crate) async fn run(kiosque: &Kiosque, call: &Call) -> anyhow::Result<(Server, Row)> {
     let mut taken = Vec::new();
     loop {
         let mut server = kiosque.serve()?;
-        let took = runtime.block_on(server.first_answer(call))?.as_secs_f64() * 1e3;
+        let took = server.first_answer(call).await?.as_secs_f64() * 1e3;
         eprintln!("start: {took:.1} ms");
         taken.push(took);
         if taken.len() == STARTS {
@@ -36,13 +30,12 @@ pub(crate) fn run(
 fn row(taken: Vec<f64>) -> Row {
     let all = Spread::of(taken);
     let best = Spread { median: all.min, ..all };
-    let mut row = Row::about("start to first order page", best, " ms", Some(Aim::AtMost(100.0)));
-    row.note = format!(
+    let row = Row::about("start to first order page", best, " ms", Some(Aim::AtMost(100.0)));
+    row.noted(format!(
         "best of {STARTS}, median {:.1} ms, worst {:.1} ms; the page is asked for with a session \
          from before the restart",
         all.median, all.max
-    );
-    row
+    ))
 }
 
 /// Maximum memory for serving pages, in MiB.
@@ -52,10 +45,10 @@ pub(crate) const MEMORY_AIM: Aim = Aim::AtMost(40.0);
 ///
 /// # Errors
 /// When it is gone.
-pub(crate) fn memory(server: &Server, serving: &str, aim: Option<Aim>) -> anyhow::Result<Row> {
-    let memory = measure::memory(server.process.pid())?;
+pub(crate) fn memory(pid: u32, serving: &str, aim: Option<Aim>) -> anyhow::Result<Row> {
+    let memory = measure::memory(pid)?;
     let name = format!("memory while serving {serving}");
-    let mut row = Row::about(name, Spread::of([memory.current]), " MiB", aim);
-    row.note = format!("resident after the reads above; the peak was {:.1} MiB", memory.peak);
-    Ok(row)
+    let row = Row::about(name, Spread::of([memory.current]), " MiB", aim);
+    let peak = memory.peak;
+    Ok(row.noted(format!("resident after the reads above; the peak was {peak:.1} MiB")))
 }

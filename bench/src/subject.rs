@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use crate::client::Client;
 use crate::engine::Engine;
-use crate::measure;
 
 /// A server to be measured.
 pub(crate) struct Subject<'a> {
@@ -20,6 +19,6 @@ impl Subject<'_> {
     /// CPU time of the server, including its engine.
     pub(crate) fn cpu_time(&self) -> anyhow::Result<Duration> {
         let engine = self.engine.map_or(Ok(Duration::ZERO), Engine::cpu_time)?;
-        Ok(measure::cpu_time(self.pid)? + engine)
+        Ok(kiosque_testdb::cpu_time(self.pid)? + engine)
     }
 }

@@ -4,19 +4,20 @@ use std::path::PathBuf;
 use std::thread;
 
 use anyhow::{Context, ensure};
-use tokio::runtime::Runtime;
+use serde_json::json;
 
 use crate::calls::{self, Sessions};
 use crate::child::Process;
 use crate::client::Call;
 use crate::engine::Engine;
 use crate::input::Input;
-use crate::kiosque::{self, Kiosque, Server};
+use crate::kiosque::{self, Kiosque};
 use crate::limit::Limit;
 use crate::load::Workload;
 use crate::options::Options;
 use crate::report::{Report, Row};
 use crate::rounds::{self, Sending};
+use crate::run::Run;
 use crate::subject::Subject;
 use crate::{
     changes, console, dashboards, disk, fairness, growth, imports, ingest, logins, slope, start,
@@ -26,13 +27,12 @@ use crate::{
 ///
 /// # Errors
 /// Something cannot be run or is answered wrongly; slowness is not an error.
-pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
-    let runtime = Runtime::new()?;
+pub(crate) async fn run(options: &Options) -> anyhow::Result<Report> {
     let cores = thread::available_parallelism()?.get();
     let rows = if options.part.limit_only {
-        limit_only(&runtime, options)?
+        limit_only(options).await?
     } else {
-        everything(&runtime, options, cores)?
+        everything(options, cores).await?
     };
     let mut report = Report { cores, size: options.size(), effort: options.effort.clone(), rows };
     if let Some(earlier) = &options.slope_from {
@@ -55,16 +55,14 @@ fn directory(options: &Options) -> anyhow::Result<PathBuf> {
 }
 
 /// The limit server with a page of artificial size.
-fn limit_only(runtime: &Runtime, options: &Options) -> anyhow::Result<Vec<Row>> {
+async fn limit_only(options: &Options) -> anyhow::Result<Vec<Row>> {
     let page = format!("{{\"code\":200,\"data\":\"{}\"}}", "x".repeat(8_476));
     let limit = Limit::start(&directory(options)?, page.as_bytes())?;
-    let call = Call::new("any?current=1&size=10", Some("a token"), "{}".to_owned())?;
+    let call = Call::new("any?current=1&size=10", Some("a token"), &json!({}))?;
     let workload = Workload::shared(options.effort.connections, vec![call]);
     let mut samples = Vec::new();
     for round in 1..=options.effort.rounds {
-        let subject = limit.subject();
-        let sample = rounds::sample(&subject, &workload, options.effort.span());
-        let sample = runtime.block_on(sample)?;
+        let sample = rounds::sample(&limit.subject(), &workload, options.effort.span()).await?;
         eprintln!("round {round}: limit {:.1} us", sample.cpu_micros);
         samples.push(sample);
     }
@@ -72,52 +70,54 @@ fn limit_only(runtime: &Runtime, options: &Options) -> anyhow::Result<Vec<Row>> 
     Ok(vec![rounds::limit_row(samples.iter())])
 }
 
-fn everything(runtime: &Runtime, options: &Options, cores: usize) -> anyhow::Result<Vec<Row>> {
-    let (size, effort) = (&options.size(), &options.effort);
-    let program = kiosque::find(options.kiosque.as_deref())?;
-    let engine = Engine::start(options.store)?;
-    let sizes = (&options.fairness, effort);
+async fn everything(options: &Options, cores: usize) -> anyhow::Result<Vec<Row>> {
+    let run = Run {
+        program: kiosque::find(options.kiosque.as_deref())?,
+        engine: Engine::start(options.store)?,
+        dir: directory(options)?,
+        options,
+    };
     if options.part.fairness {
-        return fairness::run(runtime, (&program, &engine), &directory(options)?, sizes);
+        return fairness::run(&run).await;
     }
     if options.part.growth {
-        return growth::run(runtime, (&program, &engine), &directory(options)?, sizes);
+        return growth::run(&run).await;
     }
-    let input = Input::prepare(&directory(options)?, size, options.part.fresh)?;
+    let input = Input::prepare(&run.dir, &options.size(), options.part.fresh)?;
     if options.part.console {
-        return console::run(runtime, (&program, &engine), &input, (size, effort));
+        return console::run(&run, &input).await;
     }
     if options.part.changes {
-        return changes::run(runtime, (&program, &engine), &input, (size, effort));
+        return changes::run(&run, &input).await;
     }
     if options.part.ingest_only {
-        return ingest::run(runtime, (&program, &engine), &input, (size, effort));
+        return ingest::run(&run, &input).await;
     }
-    let kiosque = Kiosque::new(&program, input.dir.join("data"), &engine);
-    let mut slow = imports(runtime, options, &kiosque, (&program, &engine), (&input, cores))?;
-    engine.settle()?;
+    let kiosque = run.kiosque(input.dir.join("data"));
+    let mut slow = imports(&run, &input, &kiosque, cores).await?;
+    run.engine.settle()?;
 
-    let sessions = runtime.block_on(open_sessions(&kiosque, options))?;
-    let (mut server, started) = start::run(runtime, &kiosque, &sessions.first_call()?)?;
-    let client = runtime.block_on(server.client())?;
+    let sessions = open_sessions(&kiosque, options).await?;
+    let (server, started) = start::run(&kiosque, &sessions.first_call()?).await?;
+    let client = server.client()?;
     let pages = sessions.order_pages(false)?;
-    let Sending { limit, bytes } = runtime.block_on(Sending::start(&client, &pages, &input.dir))?;
+    let Sending { limit, bytes } = Sending::start(&client, &pages, &input.dir).await?;
     eprintln!("an order page of 10 has {bytes} bytes");
 
-    let subject = Subject { client: &client, pid: server.process.pid(), engine: Some(&engine) };
-    let asked = (&sessions, size, effort);
-    let (mut rows, memory) = reads(runtime, &subject, &limit, (&server, &sessions, options))?;
+    let pid = server.process.pid();
+    let subject = Subject { client: &client, pid, engine: Some(&run.engine) };
+    let (mut rows, memory) = reads(&run, &subject, &limit, &sessions).await?;
     if let Some(row) = rows.first_mut() {
         row.note = format!("{bytes} bytes, the very page that Kiosque answered");
     }
     stop(limit.process)?;
     if !options.part.dashboards_only {
-        rows.extend(logins::run(runtime, &subject, asked, cores)?);
+        rows.extend(logins::run(&subject, &sessions, options, cores).await?);
     }
     stop(server.process)?;
-    rows.push(disk::row(&kiosque, size)?);
+    rows.push(disk::row(&kiosque, &input.size)?);
     if !options.part.dashboards_only {
-        rows.extend(ingest::run(runtime, (&program, &engine), &input, (size, effort))?);
+        rows.extend(ingest::run(&run, &input).await?);
     }
     rows.append(&mut slow);
     rows.push(started);
@@ -126,55 +126,56 @@ fn everything(runtime: &Runtime, options: &Options, cores: usize) -> anyhow::Res
 }
 
 /// The cost of reads, and the server's memory after the lists and after the dashboards.
-fn reads(
-    runtime: &Runtime,
+async fn reads(
+    run: &Run<'_>,
     subject: &Subject<'_>,
     limit: &Limit,
-    (server, sessions, options): (&Server, &Sessions, &Options),
+    sessions: &Sessions,
 ) -> anyhow::Result<(Vec<Row>, Vec<Row>)> {
-    let (mut rows, mut memory, dir) = (Vec::new(), Vec::new(), directory(options)?.join("limit"));
+    let options = run.options;
+    let dir = run.dir.join("limit");
+    let mut rows = Vec::new();
+    let mut memory = Vec::new();
     if !options.part.dashboards_only {
         let lists = rounds::lists(sessions, &options.size, options.store)?;
-        rows = rounds::run(runtime, subject, (limit, &dir), &lists, &options.effort)?;
-        memory.push(start::memory(server, "pages", Some(start::MEMORY_AIM))?);
+        rows = rounds::run(subject, (limit, &dir), &lists, &options.effort).await?;
+        memory.push(start::memory(subject.pid, "pages", Some(start::MEMORY_AIM))?);
     }
     let dashboards = dashboards::scenarios(sessions, &options.size)?;
-    let mut more = rounds::run(runtime, subject, (limit, &dir), &dashboards, &options.effort)?;
+    let mut more = rounds::run(subject, (limit, &dir), &dashboards, &options.effort).await?;
     if !rows.is_empty() {
         // The limit already has its row.
         more.remove(0);
     }
     rows.append(&mut more);
-    memory.push(start::memory(server, "dashboards", None)?);
+    memory.push(start::memory(subject.pid, "dashboards", None)?);
     Ok((rows, memory))
 }
 
 /// Fills the data directory, unless the data of the last run should be served again.
-fn imports(
-    runtime: &Runtime,
-    options: &Options,
+async fn imports(
+    run: &Run<'_>,
+    input: &Input,
     kiosque: &Kiosque,
-    (program, engine): (&std::path::Path, &Engine),
-    (input, cores): (&Input, usize),
+    cores: usize,
 ) -> anyhow::Result<Vec<Row>> {
-    if options.part.reuse_data {
-        ensure!(engine.has_files(), "--reuse-data: a database ends with its run");
+    if run.options.part.reuse_data {
+        ensure!(run.engine.has_files(), "--reuse-data: a database ends with its run");
         ensure!(kiosque.has_data(), "--reuse-data: there is no data of an earlier run");
         return Ok(Vec::new());
     }
-    let mut rows = vec![imports::alone(kiosque, input, &options.size)?];
-    if !options.part.one_import {
-        let second = Kiosque::new(program, input.dir.join("data-during-logins"), engine);
-        rows.extend(imports::during_logins(runtime, &second, input, (&options.size, cores))?);
+    let mut rows = vec![imports::alone(kiosque, input)?];
+    if !run.options.part.one_import {
+        let second = run.kiosque(input.dir.join("data-during-logins"));
+        rows.extend(imports::during_logins(&second, input, cores).await?);
     }
     Ok(rows)
 }
 
 /// Logs in every reader, on a server that then ends: sessions outlive it.
 async fn open_sessions(kiosque: &Kiosque, options: &Options) -> anyhow::Result<Sessions> {
-    let mut server = kiosque.serve()?;
-    server.first_answer(&calls::first_login(&options.size)?).await?;
-    let client = server.client().await?;
+    let server = kiosque.serve_ready(&calls::first_login(&options.size)?).await?;
+    let client = server.client()?;
     let sessions = Sessions::open(&client, &options.size, options.effort.connections).await?;
     sessions.try_out(&client).await?;
     stop(server.process)?;

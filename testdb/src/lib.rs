@@ -12,6 +12,7 @@ mod server;
 mod server_directory;
 mod wait;
 
+pub use processes::cpu_time;
 pub use programs::is_installed;
 pub use schema::{SETTING, Schema};
 pub use server::{Durability, Server};

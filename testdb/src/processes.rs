@@ -75,10 +75,10 @@ pub(crate) fn has_children(pid: u32) -> Result<bool> {
 }
 
 /// Returns the processor time of a process, its children, and those children that it has waited
-/// for.
-pub(crate) fn cpu_time(pid: u32) -> Result<Duration> {
+/// for: in user and system mode, in steps of 10 ms.
+pub fn cpu_time(pid: u32) -> Result<Duration> {
     let children: Duration = children(pid)?.iter().map(|child| child.cpu).sum();
-    let parent = Process::of(pid).with_context(|| format!("there is no process {pid}"))?;
+    let parent = Process::of(pid).with_context(|| format!("process {pid} is gone"))?;
     Ok(parent.cpu + children)
 }
 

@@ -33,10 +33,7 @@ impl Schema {
     #[must_use]
     #[expect(clippy::new_without_default, reason = "each is another, so there is no default")]
     pub fn new() -> Schema {
-        match Schema::take() {
-            Ok(schema) => schema,
-            Err(error) => panic!("this test needs PostgreSQL: {error:#}"),
-        }
+        Schema::take().unwrap_or_else(|error| panic!("this test needs PostgreSQL: {error:#}"))
     }
 
     /// Returns the schema that a URL selects, in a server that the test has started.
@@ -58,10 +55,7 @@ impl Schema {
     ///
     /// A statement fails; the panic has the server's message.
     pub fn sql(&self, text: &str) -> String {
-        match psql(&self.url, [text]) {
-            Ok(rows) => rows,
-            Err(error) => panic!("{error:#}\nin: {text}"),
-        }
+        psql(&self.url, [text]).unwrap_or_else(|error| panic!("{error:#}\nin: {text}"))
     }
 
     /// Runs a `psql` script in the schema.

@@ -133,16 +133,26 @@ impl Client {
     }
 
     fn reply(&mut self) -> io::Result<Reply> {
-        let mut chunk = [0; 16_384];
-        loop {
-            if let Some((reply, length)) = parse_response(&self.received, "POST") {
-                self.received.drain(..length);
-                return Ok(reply);
-            }
-            match self.stream.read(&mut chunk)? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                length => self.received.extend(&chunk[..length]),
-            }
+        read_reply(&mut self.stream, &mut self.received, "POST")
+    }
+}
+
+/// Reads the next response, to a request with this method. `received` has the bytes that were
+/// received after the last one.
+pub(crate) fn read_reply(
+    stream: &mut impl Read,
+    received: &mut Vec<u8>,
+    method: &str,
+) -> io::Result<Reply> {
+    let mut chunk = [0; 16_384];
+    loop {
+        if let Some((reply, length)) = parse_response(received, method) {
+            received.drain(..length);
+            return Ok(reply);
+        }
+        match stream.read(&mut chunk)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            length => received.extend(&chunk[..length]),
         }
     }
 }

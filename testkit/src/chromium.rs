@@ -1,6 +1,6 @@
 //! Chromium, driven through ChromeDriver by the WebDriver protocol.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -10,8 +10,9 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::blocking::read_reply;
 use crate::program::Printed;
-use crate::reply::parse_response;
+use crate::reply::Reply;
 use crate::wait::{WAIT_MAX, wait_until};
 
 /// Runs its arguments until its standard input ends, which the end of the test process causes too,
@@ -279,11 +280,11 @@ impl Chromium {
     /// Sends a request to ChromeDriver. Returns the value of the response, or the error in it.
     fn send(&self, method: &str, path: &str, body: &Value) -> Result<Value, Value> {
         let reply = self.try_send(method, path, &body.to_string());
-        let (status, json) = reply.map_err(|error| Value::from(error.to_string()))?;
+        let Reply { status, json, .. } = reply.map_err(|error| Value::from(error.to_string()))?;
         if status == 200 { Ok(json["value"].clone()) } else { Err(json["value"].clone()) }
     }
 
-    fn try_send(&self, method: &str, path: &str, body: &str) -> io::Result<(u16, Value)> {
+    fn try_send(&self, method: &str, path: &str, body: &str) -> io::Result<Reply> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
         stream.set_read_timeout(Some(2 * WAIT_MAX))?;
         let (port, length) = (self.port, body.len());
@@ -292,17 +293,7 @@ impl Chromium {
              content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
         );
         stream.write_all(request.as_bytes())?;
-        // ChromeDriver does not close the connection.
-        let (mut received, mut chunk) = (Vec::new(), [0; 16_384]);
-        loop {
-            if let Some((reply, _)) = parse_response(&received, method) {
-                return Ok((reply.status, reply.json));
-            }
-            match stream.read(&mut chunk)? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                length => received.extend(&chunk[..length]),
-            }
-        }
+        read_reply(&mut stream, &mut Vec::new(), method)
     }
 }
 

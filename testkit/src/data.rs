@@ -301,10 +301,8 @@ impl TestData {
     /// Begins a transaction that locks a group, as an apply does, until it is released or dropped.
     /// SQLite has no locks of groups.
     pub async fn lock_group(&self, group: &str) -> WriteLock {
-        let TestData::Postgres(postgres) = self else { panic!("SQLite has no locks of groups") };
-        let client = postgres.connect().await;
-        client.batch_execute(&sql::HOLD_GROUP.replace("GROUP", group)).await.unwrap();
-        WriteLock(Holder::Postgres(client))
+        assert!(matches!(self, TestData::Postgres(_)), "SQLite has no locks of groups");
+        self.begin(&sql::HOLD_GROUP.replace("GROUP", group)).await
     }
 
     /// Destroys the data under a store that has not read any of it.

@@ -14,6 +14,12 @@ impl Rng {
         Rng(seed)
     }
 
+    /// Returns a separate generator for the `index`-th thing that is made from `seed`.
+    #[must_use]
+    pub fn of(seed: u64, index: u64) -> Rng {
+        Rng(Rng(seed ^ index.wrapping_mul(0xD6E8_FEB8_6659_FD93)).next())
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
@@ -63,5 +69,20 @@ pub fn seed() -> u64 {
     match std::env::var("KIOSQUE_SEED") {
         Ok(seed) => seed.parse().unwrap(),
         Err(_) => RandomState::new().hash_one(0) >> 32,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_follows_from_its_seed_and_stays_in_bounds() {
+        let take = |mut rng: Rng| (0..1_000).map(|_| rng.below(7)).collect::<Vec<_>>();
+        assert_eq!(take(Rng::of(1, 5)), take(Rng::of(1, 5)));
+        assert_ne!(take(Rng::of(1, 5)), take(Rng::of(1, 6)));
+        assert_ne!(take(Rng::of(1, 5)), take(Rng::of(2, 5)));
+        let drawn = take(Rng::seeded(3));
+        assert!((0..7).all(|value| drawn.contains(&value)) && drawn.iter().all(|v| *v < 7));
     }
 }

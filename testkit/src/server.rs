@@ -11,7 +11,9 @@ use bytes::Bytes;
 use http_body_util::Full;
 use kiosque_clock::Entropy;
 use kiosque_ingest::fleet::{self, Format};
-use kiosque_ingest::import::{ImportObserver, ImportRules, Imported, Progress, import_ndjson};
+use kiosque_ingest::import::{
+    ImportObserver, ImportRules, Imported, Progress, Strictness, import_ndjson,
+};
 use kiosque_ingest::rejected::Rejected;
 use kiosque_listener::tls::Certificate;
 use kiosque_listener::{Listener, Stop};
@@ -144,36 +146,58 @@ impl TestServer {
             TestData::Directory(directory) => Arc::clone(directory),
             TestData::Postgres(_) => Arc::new(TempDir::new().unwrap()),
         };
-        let serving = serve(&directory, &options, &clock).await;
+        TestServer::open_in(directory, options, clock).await
+    }
+
+    /// Starts a server whose certificate is in `directory`.
+    async fn open_in(
+        directory: Arc<TempDir>,
+        options: ServerOptions,
+        clock: ManualClock,
+    ) -> TestServer {
         let ServerOptions { data, zone, session_lease, settings } = options;
+        let opening = OpenOptions {
+            zone: Some(&zone),
+            wait: settings.limits.store_wait,
+            lease: SessionLease { length: session_lease, ..SessionLease::default() },
+            now: clock.now(),
+            ..open_options(&data)
+        };
+        let store = Store::open(&opening).await.unwrap();
+        let identity = self_signed(directory.path(), UnixMs(START_MS)).unwrap();
+        let certificate = Certificate::open(identity).unwrap();
+        let bind = || Listener::bind("127.0.0.1:0", Arc::clone(&certificate));
+        let (gateway, operators) = (bind().await.unwrap(), bind().await.unwrap());
+        let (address, operator) = (gateway.address().unwrap(), operators.address().unwrap());
+        let app = App::new(store.clone(), settings.clone(), clock.clock(), Entropy::system());
+        let (app, stop) = (Arc::new(app.unwrap()), Stop::default());
+        let gateway = Arc::clone(&app).serve(Audience::Gateway, gateway, stop.clone());
+        let operators = Arc::clone(&app).serve(Audience::Operator, operators, stop.clone());
+        let serving = tokio::spawn(async move {
+            tokio::join!(gateway, operators);
+        });
         TestServer {
             directory,
             data,
-            store: serving.store,
-            address: serving.address,
-            operator: serving.operator,
+            store,
+            address,
+            operator,
             settings,
-            certificate: serving.certificate,
-            app: serving.app,
+            certificate,
+            app,
             zone,
             session_lease,
             clock,
-            stop: serving.stop,
-            serving: Some(serving.task),
+            stop,
+            serving: Some(serving),
         }
     }
 
     /// Stops the server and starts another on the same data.
     pub async fn restart(&mut self) {
         self.stop().await;
-        let again = serve(&self.directory, &self.options(), &self.clock).await;
-        self.store = again.store;
-        self.app = again.app;
-        self.address = again.address;
-        self.operator = again.operator;
-        self.certificate = again.certificate;
-        self.stop = again.stop;
-        self.serving = Some(again.task);
+        let directory = Arc::clone(&self.directory);
+        *self = TestServer::open_in(directory, self.options(), self.clock.clone()).await;
     }
 
     /// Stops the server, and returns when it has drained.
@@ -218,7 +242,8 @@ impl TestServer {
     /// Imports orders like `kiosque import orders`. Returns the counts and the rejected lines.
     pub async fn import(&self, ndjson: impl AsRef<[u8]>) -> (Imported, Vec<Rejected>) {
         let mut rejections = Rejections::default();
-        let rules = ImportRules::lenient(self.settings.limits.order_lead_max);
+        let lead_max = self.settings.limits.order_lead_max;
+        let rules = ImportRules { lead_max, strictness: Strictness::Lenient };
         let (clock, lines, run) = (self.clock.clock(), ndjson.as_ref(), Default::default());
         let imported = import_ndjson(&self.store, &clock, rules, lines, &run, &mut rejections);
         (imported.await.unwrap(), rejections.0)
@@ -364,41 +389,6 @@ impl Drop for TestServer {
     fn drop(&mut self) {
         self.stop.now();
     }
-}
-
-/// A running server.
-struct Serving {
-    app: Arc<App>,
-    store: Store,
-    address: SocketAddr,
-    operator: SocketAddr,
-    certificate: Arc<Certificate>,
-    stop: Stop,
-    task: JoinHandle<()>,
-}
-
-async fn serve(directory: &TempDir, options: &ServerOptions, clock: &ManualClock) -> Serving {
-    let opening = OpenOptions {
-        zone: Some(&options.zone),
-        wait: options.settings.limits.store_wait,
-        lease: SessionLease { length: options.session_lease, ..SessionLease::default() },
-        now: clock.now(),
-        ..open_options(&options.data)
-    };
-    let store = Store::open(&opening).await.unwrap();
-    let identity = self_signed(directory.path(), UnixMs(START_MS)).unwrap();
-    let certificate = Certificate::open(identity).unwrap();
-    let bind = || Listener::bind("127.0.0.1:0", Arc::clone(&certificate));
-    let (gateway, operators) = (bind().await.unwrap(), bind().await.unwrap());
-    let (address, operator) = (gateway.address().unwrap(), operators.address().unwrap());
-    let app = App::new(store.clone(), options.settings.clone(), clock.clock(), Entropy::system());
-    let (app, stop) = (Arc::new(app.unwrap()), Stop::default());
-    let gateway = Arc::clone(&app).serve(Audience::Gateway, gateway, stop.clone());
-    let operators = Arc::clone(&app).serve(Audience::Operator, operators, stop.clone());
-    let task = tokio::spawn(async move {
-        tokio::join!(gateway, operators);
-    });
-    Serving { app, store, address, operator, certificate, stop, task }
 }
 
 /// Collects the rejected lines of an import.

@@ -10,7 +10,7 @@ use std::process::{Child, ChildStdout, Stdio};
 use anyhow::{Context, Result};
 
 use crate::packages;
-use crate::process::{cargo, output, program, root, run as run_command};
+use crate::process::{cargo, output, program, root, run as run_command, target};
 
 /// The generator of Python clients, and the checker of the types of the code that uses them.
 const PYTHON_PACKAGES: [&str; 2] = ["openapi-python-client==0.29.1", "mypy==1.18.2"];
@@ -50,7 +50,7 @@ pub(crate) fn run() -> Result<()> {
 /// Builds the program, and returns its path.
 pub(crate) fn built_kiosque() -> Result<PathBuf> {
     run_command(&mut cargo(["build", "--quiet", "--locked", "--package", "kiosque"])?)?;
-    Ok(root()?.join("target/debug/kiosque"))
+    Ok(target()?.join("debug/kiosque"))
 }
 
 /// Returns the directory of programs that `install` has installed. It is called if these packages

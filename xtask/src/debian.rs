@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use crate::clients::built_kiosque;
 use crate::packages;
-use crate::process::{cargo, output, program, root, run as run_command, succeeds};
+use crate::process::{cargo, output, program, root, run as run_command, succeeds, target};
 use tree::Tree;
 
 /// Maximum size of the release build of the program, in bytes.
@@ -53,8 +54,7 @@ fn build() -> Result<()> {
 /// Builds the package of the program as built for tests, twice, and compares the two.
 pub(crate) fn check() -> Result<()> {
     packages::ensure(packages::FOR_PACKAGE)?;
-    run_command(&mut cargo(["build", "--quiet", "--locked", "--package", "kiosque"])?)?;
-    let program = target()?.join("debug/kiosque");
+    let program = built_kiosque()?;
     let mut packages = Vec::new();
     for name in ["package-check", "package-check-again"] {
         let directory = directory(name)?;
@@ -102,14 +102,6 @@ fn release_program() -> Result<PathBuf> {
     build.env("CFLAGS", format!("{c_flags} {C_WITHOUT_UNWINDING} {ZSTD_STRATEGIES}"));
     run_command(&mut build)?;
     Ok(target.join("release/kiosque"))
-}
-
-/// Returns the directory of build results.
-fn target() -> Result<PathBuf> {
-    match env::var_os("CARGO_TARGET_DIR") {
-        Some(directory) => Ok(root()?.join(directory)),
-        None => Ok(root()?.join("target")),
-    }
 }
 
 /// Returns a directory below the directory of build results.

@@ -20,6 +20,7 @@ mod test;
 mod test_run;
 mod tidy;
 mod tools;
+mod walk;
 
 use std::process::ExitCode;
 

@@ -38,7 +38,7 @@ pub(crate) const FOR_FUZZ: &[Package] =
 
 /// Python packages are installed in virtual environments.
 pub(crate) const FOR_PYTHON: &[Package] =
-    &[Package { is_installed: || has_venv().unwrap_or(false), name: "python3-venv" }];
+    &[Package { is_installed: || python(&["-c", "import ensurepip, venv"]), name: "python3-venv" }];
 
 /// Generated clients are tested in TypeScript as well as Python.
 pub(crate) const FOR_CLIENTS: &[Package] = &[
@@ -48,7 +48,7 @@ pub(crate) const FOR_CLIENTS: &[Package] = &[
 
 /// typos is installed by pip.
 pub(crate) const FOR_SPELLING: &[Package] =
-    &[Package { is_installed: || has_pip().unwrap_or(false), name: "python3-pip" }];
+    &[Package { is_installed: || python(&["-m", "pip", "--version"]), name: "python3-pip" }];
 
 const POSTGRESQL: &str = "postgresql";
 const CHINESE_FONT: &str = "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc";
@@ -103,13 +103,9 @@ fn has_program(program: &str) -> bool {
     directories.into_iter().any(|directory| Path::new(&directory).join(program).is_file())
 }
 
-fn has_pip() -> Result<bool> {
-    Ok(process::succeeds(process::program("python3")?.args(["-m", "pip", "--version"])))
-}
-
-fn has_venv() -> Result<bool> {
-    let import = ["-c", "import ensurepip, venv"];
-    Ok(process::succeeds(process::program("python3")?.args(import)))
+/// Returns whether Python succeeds with these arguments.
+fn python(arguments: &[&str]) -> bool {
+    process::program("python3").is_ok_and(|mut python| process::succeeds(python.args(arguments)))
 }
 
 fn is_root() -> Result<bool> {

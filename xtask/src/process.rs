@@ -15,6 +15,11 @@ pub(crate) fn root() -> Result<PathBuf> {
     Ok(root.to_owned())
 }
 
+/// Returns the directory of build results.
+pub(crate) fn target() -> Result<PathBuf> {
+    Ok(root()?.join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into())))
+}
+
 /// Returns a program, to be run from the root.
 pub(crate) fn program(name: impl AsRef<OsStr>) -> Result<Command> {
     let mut command = Command::new(name);

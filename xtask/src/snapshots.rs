@@ -8,6 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::process::root;
+use crate::walk;
 
 /// The variable with the file to which insta adds the path of each snapshot that it compares.
 const SETTING: &str = "INSTA_SNAPSHOT_REFERENCES_FILE";
@@ -53,16 +54,8 @@ fn unreferenced(root: &Path, all: &[PathBuf], referenced: &str) -> Result<Vec<St
 
 /// Returns the snapshots in a directory and the directories in it.
 fn snapshots(directory: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    let entries = fs::read_dir(directory).with_context(|| directory.display().to_string())?;
-    for entry in entries {
-        let path = entry?.path();
-        if path.is_dir() {
-            found.append(&mut snapshots(&path)?);
-        } else if path.extension().is_some_and(|extension| extension == "snap") {
-            found.push(path);
-        }
-    }
+    let mut found = walk::files(directory)?;
+    found.retain(|path| path.extension().is_some_and(|extension| extension == "snap"));
     Ok(found)
 }
 

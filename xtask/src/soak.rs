@@ -86,8 +86,7 @@ fn shown(test: &str) -> String {
 /// Pages of the console with orders of ten years, of 3,000 devices: at ten million orders, some
 /// 20 GB of disk.
 fn console(orders: &str) -> Result<ExitCode> {
-    let size = ["--console", "--orders", orders, "--years", "10"].map(str::to_owned);
-    bench::run(&size)?;
+    bench::run(&["--console", "--orders", orders, "--years", "10"])?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -95,19 +94,18 @@ fn console(orders: &str) -> Result<ExitCode> {
 /// disk, for the files of orders and the data made from them.
 fn growth() -> Result<ExitCode> {
     let figures = root()?.join("target/bench/dashboards.json").display().to_string();
-    let common = ["--dashboards-only", "--one-import", "--json"].map(str::to_owned);
-    let one = [&common[..], std::slice::from_ref(&figures)].concat();
-    bench::run(&one)?;
+    let common = ["--dashboards-only", "--one-import", "--json"];
+    bench::run(&[&common[..], &[figures.as_str()]].concat())?;
     let ten_figures = figures.replace("dashboards", "dashboards-at-ten-times");
-    let ten = ["--orders", "10000000", "--years", "10", "--slope-from"].map(str::to_owned);
-    bench::run(&[&common[..], &[ten_figures], &ten[..], &[figures]].concat())?;
+    let ten = ["--orders", "10000000", "--years", "10", "--slope-from"];
+    bench::run(&[&common[..], &[ten_figures.as_str()], &ten, &[figures.as_str()]].concat())?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// The calls of a small tenant, of the operator and of the console during each heavy load of
 /// another tenant, compared with the same calls during processes that only compute.
 fn neighbors() -> Result<ExitCode> {
-    bench::run(&["--fairness".to_owned()])?;
+    bench::run(&["--fairness"])?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -137,6 +135,7 @@ mod tests {
 
     use super::*;
     use crate::process::root;
+    use crate::walk;
 
     /// Calls and names by which a test gets its size, or reads the variable itself.
     const MARKS: [&str; 5] =
@@ -163,13 +162,10 @@ mod tests {
     }
 
     fn files(directory: &Path) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(directory).expect("a directory");
-        let paths = entries.map(|entry| entry.expect("an entry").path());
-        paths
-            .flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] })
-            .filter(|path| path.extension().is_some_and(|kind| kind == "rs"))
-            .filter(|path| !DEFINITIONS.iter().any(|file| path.ends_with(file)))
-            .collect()
+        let mut files = walk::files(directory).expect("a directory");
+        files.retain(|path| path.extension().is_some_and(|kind| kind == "rs"));
+        files.retain(|path| !DEFINITIONS.iter().any(|file| path.ends_with(file)));
+        files
     }
 
     #[test]

@@ -31,8 +31,8 @@ const CITUS: &str = "--citus";
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     if let Some((url, arguments)) = on_citus(arguments)? {
         let mut summary = Summary::default();
-        let mut tests = on_one_engine(&arguments, "citus", &["--lib", "--test", "it"])
-            .with_context(|| format!("{CITUS} runs the tests of {ON_BOTH_ENGINES:?}"))??;
+        let mut tests = on_one_engine(&arguments, "citus", &["--lib", "--test", "it"])?
+            .with_context(|| format!("{CITUS} runs the tests of {ON_BOTH_ENGINES:?}"))?;
         tests.env(SETTING, url);
         summary.add(test_run::run("Citus", &mut tests)?);
         return Ok(summary.print());
@@ -59,8 +59,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
         }
     }
     summary.add(run);
-    if let Some(tests) = on_one_engine(arguments, "postgres", &["--test", "it"]) {
-        let mut tests = tests?;
+    if let Some(mut tests) = on_one_engine(arguments, "postgres", &["--test", "it"])? {
         database.share(&mut tests);
         summary.add(test_run::run("PostgreSQL", &mut tests)?);
         println!("\nCitus: not run; `cargo xtask test {CITUS} URL` runs its tests on a cluster");
@@ -80,24 +79,22 @@ fn on_citus(arguments: &[String]) -> Result<Option<(String, Vec<String>)>> {
 
 /// Returns the command that tests these targets of the packages of both engines on one of them, if
 /// the arguments select the packages.
-fn on_one_engine(arguments: &[String], engine: &str, targets: &[&str]) -> Option<Result<Command>> {
+fn on_one_engine(arguments: &[String], engine: &str, targets: &[&str]) -> Result<Option<Command>> {
     let all = !names_a_package(arguments);
     let wanted: Vec<&str> = ON_BOTH_ENGINES
         .into_iter()
         .filter(|package| all || arguments.iter().any(|argument| argument.ends_with(package)))
         .collect();
     if wanted.is_empty() {
-        return None;
+        return Ok(None);
     }
-    let tests = cargo(["test", "--locked", "--no-fail-fast"]);
-    Some(tests.map(|mut tests| {
-        tests.args(targets);
-        tests.args(wanted.iter().flat_map(|package| ["-p", package]));
-        // The filters and the arguments of the test programs follow the names of packages.
-        tests.args(arguments.iter().skip_while(|argument| *argument != "--"));
-        tests.env(ENGINE, engine);
-        tests
-    }))
+    let mut tests = cargo(["test", "--locked", "--no-fail-fast"])?;
+    tests.args(targets);
+    tests.args(wanted.iter().flat_map(|package| ["-p", package]));
+    // The filters and the arguments of the test programs follow the names of packages.
+    tests.args(arguments.iter().skip_while(|argument| *argument != "--"));
+    tests.env(ENGINE, engine);
+    Ok(Some(tests))
 }
 
 fn names_a_package(arguments: &[String]) -> bool {

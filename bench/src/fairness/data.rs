@@ -31,12 +31,12 @@ const AISLES: usize = 10;
 const ORDERS_OF_B: usize = 40;
 pub(crate) const DAY: i64 = 86_400;
 /// Seconds between two orders of a device with many.
-pub(crate) const STEP: i64 = 120;
+const STEP: i64 = 120;
 
 /// The input files of both engines.
-pub(super) struct Files {
-    pub(super) fleet: PathBuf,
-    pub(super) orders: PathBuf,
+pub(crate) struct Files {
+    pub(crate) fleet: PathBuf,
+    pub(crate) orders: PathBuf,
 }
 
 /// The tokens of both tenants, and the cookie of an operator in the console.
@@ -61,22 +61,35 @@ impl FairnessSize {
 }
 
 impl Files {
-    /// Writes both files.
+    /// Writes both files, whose names begin with that of the `part`.
     ///
     /// # Errors
     /// When they cannot be written.
-    pub(super) fn prepare(dir: &Path, size: &FairnessSize) -> anyhow::Result<Files> {
+    pub(crate) fn write(
+        dir: &Path,
+        part: &str,
+        fleet: &Value,
+        write_orders: impl FnOnce(&mut BufWriter<File>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Files> {
         fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
         let files = Files {
-            fleet: dir.join("fairness-fleet.json"),
-            orders: dir.join("fairness-orders.ndjson"),
+            fleet: dir.join(format!("{part}-fleet.json")),
+            orders: dir.join(format!("{part}-orders.ndjson")),
         };
-        serde_json::to_writer(BufWriter::new(File::create(&files.fleet)?), &fleet(size))?;
+        serde_json::to_writer(BufWriter::new(File::create(&files.fleet)?), fleet)?;
         let mut out = BufWriter::with_capacity(1 << 20, File::create(&files.orders)?);
-        write_orders(size, &mut out)?;
+        write_orders(&mut out)?;
         out.flush()?;
         Ok(files)
     }
+}
+
+/// Writes the fleet and the orders of both tenants.
+///
+/// # Errors
+/// When they cannot be written.
+pub(super) fn prepare(dir: &Path, size: &FairnessSize) -> anyhow::Result<Files> {
+    Files::write(dir, "fairness", &fleet(size), |out| write_orders(size, out))
 }
 
 pub(crate) fn device_code(group: &str, index: usize) -> String {
@@ -136,12 +149,8 @@ fn write_orders(size: &FairnessSize, out: &mut impl Write) -> anyhow::Result<()>
             write_order(out, &id, &code, start + i64::try_from(device)?, &ten(device + day))?;
         }
     }
-    let one = [json!({ "goodsId": "p0", "count": 1, "payAmount": 1_000 })];
-    let many = i64::try_from(size.large_device_orders)?;
-    for number in 0..many {
-        let start = LAST_TRADE - STEP * (many - number);
-        write_order(out, &format!("l{number}"), &device_code(LARGE, 0), start, &one)?;
-    }
+    write_many(out, "l", LARGE, size)?;
+    let one = one_product();
     for number in 0..ORDERS_OF_B {
         let start = LAST_TRADE - 28 * DAY + DAY / 2 * i64::try_from(number)?;
         for device in 0..DEVICES {
@@ -150,6 +159,28 @@ fn write_orders(size: &FairnessSize, out: &mut impl Write) -> anyhow::Result<()>
         }
     }
     Ok(())
+}
+
+/// Writes the orders of the device with many: the first one of a group.
+pub(crate) fn write_many(
+    out: &mut impl Write,
+    id: &str,
+    group: &str,
+    size: &FairnessSize,
+) -> anyhow::Result<()> {
+    let device = device_code(group, 0);
+    let one = one_product();
+    let many = i64::try_from(size.large_device_orders)?;
+    for number in 0..many {
+        let start = LAST_TRADE - STEP * (many - number);
+        write_order(out, &format!("{id}{number}"), &device, start, &one)?;
+    }
+    Ok(())
+}
+
+/// The goods of an order of one product.
+fn one_product() -> [Value; 1] {
+    [json!({ "goodsId": "p0", "count": 1, "payAmount": 1_000 })]
 }
 
 pub(crate) fn write_order(
@@ -172,8 +203,7 @@ pub(crate) fn write_order(
 pub(super) fn new_order(number: usize) -> anyhow::Result<Vec<u8>> {
     let mut line = Vec::new();
     let code = device_code(SMALL, number % DEVICES);
-    let goods = [json!({ "goodsId": "p0", "count": 1, "payAmount": 1_000 })];
-    write_order(&mut line, &format!("n{number}"), &code, LAST_TRADE - 60, &goods)?;
+    write_order(&mut line, &format!("n{number}"), &code, LAST_TRADE - 60, &one_product())?;
     Ok(line)
 }
 
@@ -189,14 +219,12 @@ pub(super) fn heartbeat(device: usize) -> Vec<u8> {
 /// When a login is refused.
 pub(super) async fn log_in(client: &Client, console: String) -> anyhow::Result<Tokens> {
     let mut connection = client.connect().await?;
-    let mut tokens = Vec::new();
-    for (name, group) in [("a", LARGE), ("b", SMALL)] {
+    let mut token = async |name: &str, group: &str| {
         let session: SessionData = connection.ask(&login(name)?).await?;
         ensure!(session.group_id == group, "{name} has selected {}", session.group_id);
-        tokens.push(session.access_token);
-    }
-    let [a, b]: [String; 2] = tokens.try_into().ok().context("two tokens")?;
-    Ok(Tokens { a, b, console })
+        anyhow::Ok(session.access_token)
+    };
+    Ok(Tokens { a: token("a", LARGE).await?, b: token("b", SMALL).await?, console })
 }
 
 /// Page 1 of each device of tenant B.
@@ -219,19 +247,14 @@ pub(crate) fn order_list(token: &str, device: &str, since: Option<i64>) -> anyho
         start_timestamp: since,
         ..OrderFilter::default()
     };
-    Call::new(&paged(QueryOrderList::PATH, 1), Some(token), serde_json::to_string(&filter)?)
+    Call::new(&paged(QueryOrderList::PATH, 1), Some(token), &filter)
 }
 
-/// The filter of a dashboard: the last days of the data, of the selected group or another.
-///
-/// # Errors
-/// It cannot be serialized as JSON.
-pub(super) fn last_days(days: usize, group: Option<&str>) -> anyhow::Result<String> {
-    let filter = DashboardFilter {
-        start_timestamp: Some((LAST_TRADE - DAY * i64::try_from(days)?) * 1_000),
+/// The filter of a dashboard: the last days of the data.
+pub(crate) fn last_days(days: i64) -> DashboardFilter {
+    DashboardFilter {
+        start_timestamp: Some((LAST_TRADE - DAY * days) * 1_000),
         end_timestamp: Some(LAST_TRADE * 1_000),
-        group_id: group.map(str::to_owned),
         ..DashboardFilter::default()
-    };
-    Ok(serde_json::to_string(&filter)?)
+    }
 }

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use kiosque_contract::Endpoint;
 use kiosque_contract::endpoint::{
     BestSellingProduct, DeviceAisle, DevicePage, OrderChanges, Summary,
 };
+use kiosque_contract::{DashboardFilter, Endpoint};
 use serde_json::json;
 use tokio::runtime;
 
@@ -31,103 +31,88 @@ const TURN: Duration = Duration::from_millis(250);
 const CONSOLE_TURN: Duration = Duration::from_secs(1);
 
 /// A load of tenant A.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Load {
-    BestSellers,
-    Summary,
-    DevicePages,
-    LongDevicePages,
-    LongChanges,
-    Aisles,
-    LatestOrders,
-    Apply,
-    Unread,
-    Console,
-    OrderLists,
-    Refill,
-    Search,
+pub(super) struct Load {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    calls: Vec<Call>,
 }
 
-impl Load {
-    /// Every load, with its name.
-    pub(super) const ALL: [(Load, &'static str); 13] = [
-        (Load::BestSellers, "best sellers of years"),
-        (Load::Summary, "summaries of a large group"),
-        (Load::DevicePages, "device pages of a large group"),
-        (Load::LongDevicePages, "pages of 1,000 devices"),
-        (Load::LongChanges, "1,000 order changes at a time"),
-        (Load::Aisles, "aisles of a large group"),
-        (Load::LatestOrders, "the latest of many orders"),
-        (Load::Apply, "an apply of many devices"),
-        (Load::Unread, "unread aisles of a large group"),
-        (Load::Console, "20 operators in the console"),
-        (Load::OrderLists, "the operator's lists of orders by state"),
-        (Load::Refill, "the operator's lists of aisles to refill"),
-        (Load::Search, "the operator's searches"),
-    ];
+/// The way in which a load is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Repeats calls of an integrator.
+    Calls,
+    /// The same over HTTP/2. The histograms of the server only count HTTP/1.1, so the one of order
+    /// pages remains tenant B's.
+    Http2Calls,
+    /// Repeats pages of the console.
+    Pages,
+    /// Opens pages of the console at the pace of [`PEOPLE`].
+    People,
+    /// Makes calls whose answers are not read.
+    Unread,
+    /// Applies a fleet repeatedly.
+    Apply,
+}
 
-    /// The calls of a load that consists of calls.
-    fn calls(self, tokens: &Tokens, size: &FairnessSize) -> anyhow::Result<Vec<Call>> {
-        let token = Some(tokens.a.as_str());
-        let pages = |paths: &[String]| {
-            let page = |path: &String| Call::page(path, &tokens.console, None);
-            paths.iter().map(page).collect::<anyhow::Result<_>>()
-        };
-        Ok(match self {
-            Load::BestSellers => {
-                let years = data::last_days(size.sales_years * 365, Some(YEARS))?;
-                vec![Call::new(BestSellingProduct::PATH, token, years)?]
-            }
-            Load::Summary => vec![Call::new(Summary::PATH, token, "{}".to_owned())?],
-            Load::DevicePages => {
-                let pages = size.large_group.div_ceil(10);
-                let page = |step: usize| device_page((pages * step / 16).max(1), &tokens.a);
-                (1..=16).map(page).collect::<anyhow::Result<_>>()?
-            }
-            Load::LongDevicePages => {
-                let path = format!("{}?size={LONG_PAGE}", DevicePage::PATH);
-                vec![Call::new(&path, token, "{}".to_owned())?]
-            }
-            Load::LongChanges => {
-                let size = json!({ "size": LONG_PAGE }).to_string();
-                vec![Call::new(OrderChanges::PATH, token, size)?]
-            }
-            Load::Aisles | Load::Unread => {
-                vec![Call::new(DeviceAisle::PATH, token, "{}".to_owned())?]
-            }
-            Load::LatestOrders => {
-                let since = (LAST_TRADE - 600) * 1_000;
-                vec![data::order_list(&tokens.a, &data::device_code(LARGE, 0), Some(since))?]
-            }
-            Load::Apply => Vec::new(),
-            Load::Console => {
-                let device = data::device_code(LARGE, 0);
-                pages(&[
-                    "/console/".to_owned(),
-                    format!("/console/?group={LARGE}"),
-                    format!("/console/?days=364&group={YEARS}"),
-                    "/console/devices".to_owned(),
-                    format!("/console/devices/{device}"),
-                    format!("/console/orders?device={device}"),
-                    "/console/integrators".to_owned(),
-                    "/console/intake".to_owned(),
-                    "/console/service".to_owned(),
-                ])?
-            }
-            Load::OrderLists => pages(&[
-                "/console/orders?shipment=success".to_owned(),
-                "/console/orders?payment=refunding".to_owned(),
-                format!("/console/orders?payment=paid&group={YEARS}"),
-            ])?,
-            Load::Refill => {
-                pages(&["/console/refill".to_owned(), format!("/console/refill?group={LARGE}")])?
-            }
-            Load::Search => pages(&[
-                "/console/search?q=Kiosk".to_owned(),
-                "/console/search?q=Kiosk%201".to_owned(),
-            ])?,
-        })
-    }
+/// Returns every load.
+///
+/// # Errors
+/// When a call cannot travel.
+pub(super) fn loads(tokens: &Tokens, size: &FairnessSize) -> anyhow::Result<Vec<Load>> {
+    let token = Some(tokens.a.as_str());
+    let any = |path: &str| anyhow::Ok(vec![Call::new(path, token, &json!({}))?]);
+    let pages = |paths: &[&str]| {
+        let page = |path: &&str| Call::page(path, &tokens.console, None);
+        paths.iter().map(page).collect::<anyhow::Result<Vec<_>>>()
+    };
+    let years = DashboardFilter {
+        group_id: Some(YEARS.to_owned()),
+        ..data::last_days(i64::try_from(size.sales_years * 365)?)
+    };
+    let last_page = size.large_group.div_ceil(10);
+    let step_page = |step: usize| device_page((last_page * step / 16).max(1), &tokens.a);
+    let device_pages = (1..=16).map(step_page).collect::<anyhow::Result<Vec<_>>>()?;
+    let device = data::device_code(LARGE, 0);
+    let console = pages(&[
+        "/console/",
+        &format!("/console/?group={LARGE}"),
+        &format!("/console/?days=364&group={YEARS}"),
+        "/console/devices",
+        &format!("/console/devices/{device}"),
+        &format!("/console/orders?device={device}"),
+        "/console/integrators",
+        "/console/intake",
+        "/console/service",
+    ])?;
+    let orders = pages(&[
+        "/console/orders?shipment=success",
+        "/console/orders?payment=refunding",
+        &format!("/console/orders?payment=paid&group={YEARS}"),
+    ])?;
+    let refill = pages(&["/console/refill", &format!("/console/refill?group={LARGE}")])?;
+    let search = pages(&["/console/search?q=Kiosk", "/console/search?q=Kiosk%201"])?;
+    let best = vec![Call::new(BestSellingProduct::PATH, token, &years)?];
+    let long_pages = any(&format!("{}?size={LONG_PAGE}", DevicePage::PATH))?;
+    let long_changes = vec![Call::new(OrderChanges::PATH, token, &json!({ "size": LONG_PAGE }))?];
+    let since = Some((LAST_TRADE - 600) * 1_000);
+    let latest = vec![data::order_list(&tokens.a, &device, since)?];
+    let load = |name, kind, calls| Load { name, kind, calls };
+    Ok(vec![
+        load("best sellers of years", Kind::Calls, best),
+        load("summaries of a large group", Kind::Calls, any(Summary::PATH)?),
+        load("device pages of a large group", Kind::Calls, device_pages),
+        load("pages of 1,000 devices", Kind::Calls, long_pages),
+        load("1,000 order changes at a time", Kind::Calls, long_changes),
+        load("aisles of a large group", Kind::Calls, any(DeviceAisle::PATH)?),
+        load("the latest of many orders", Kind::Http2Calls, latest),
+        load("an apply of many devices", Kind::Apply, Vec::new()),
+        load("unread aisles of a large group", Kind::Unread, any(DeviceAisle::PATH)?),
+        load("20 operators in the console", Kind::People, console),
+        load("the operator's lists of orders by state", Kind::Pages, orders),
+        load("the operator's lists of aisles to refill", Kind::Pages, refill),
+        load("the operator's searches", Kind::Pages, search),
+    ])
 }
 
 /// A running load, on a separate thread, until it is stopped.
@@ -138,28 +123,25 @@ pub(super) struct Neighbor {
 
 impl Neighbor {
     /// Starts a load.
-    ///
-    /// # Errors
-    /// A call cannot be sent, or an answer does not begin.
     pub(super) fn start(
-        load: Load,
+        load: &Load,
         (kiosque, client, operator): (&Kiosque, &Client, &Client),
-        (tokens, size): (&Tokens, &FairnessSize),
-    ) -> anyhow::Result<Neighbor> {
+        size: &FairnessSize,
+    ) -> Neighbor {
         let stop = Arc::new(AtomicBool::new(false));
-        let (stopping, calls) = (Arc::clone(&stop), load.calls(tokens, size)?);
+        let (stopping, kind, calls) = (Arc::clone(&stop), load.kind, load.calls.clone());
         let (kiosque, client, size) = (kiosque.clone(), client.clone(), size.clone());
         let operator = operator.clone();
         let (begun, has_begun) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
             // Unread answers have begun when all of them are requested.
-            if load != Load::Unread {
+            if kind != Kind::Unread {
                 begun.send(())?;
             }
-            match load {
-                Load::Apply => apply(&kiosque, &size, &stopping),
-                Load::Unread => runtime.block_on(async {
+            match kind {
+                Kind::Apply => apply(&kiosque, &size, &stopping),
+                Kind::Unread => runtime.block_on(async {
                     let mut answers = Vec::new();
                     let count = size.unread_answers;
                     for call in calls.iter().cycle().take(count) {
@@ -171,17 +153,15 @@ impl Neighbor {
                     }
                     Ok((answers.len(), 0))
                 }),
-                Load::Console => {
+                Kind::People => {
                     let people = Workload::shared(PEOPLE, calls);
                     let pace = Pace::Steady(PAGES_PER_SECOND);
                     runtime.block_on(ask(&operator, (&people, pace), &stopping))
                 }
-                _ => {
-                    let client = match load {
-                        Load::OrderLists | Load::Refill | Load::Search => operator,
-                        // The histograms of the server only count HTTP/1.1, so the one of order
-                        // pages remains tenant B's.
-                        Load::LatestOrders => client.over_http2(),
+                Kind::Calls | Kind::Http2Calls | Kind::Pages => {
+                    let client = match kind {
+                        Kind::Pages => operator,
+                        Kind::Http2Calls => client.over_http2(),
                         _ => client,
                     };
                     let workload = Workload::shared(CONNECTIONS, calls);
@@ -191,7 +171,7 @@ impl Neighbor {
         });
         // An error means that the thread has ended, which `stop` reports.
         let _ = has_begun.recv();
-        Ok(Neighbor { stop, thread })
+        Neighbor { stop, thread }
     }
 
     /// Ends the load; returns the numbers of its answers and of its failures.

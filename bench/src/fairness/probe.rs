@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use kiosque_contract::endpoint::DevicePage;
 use kiosque_contract::{ENDPOINTS, Endpoint, EndpointInfo};
+use serde_json::json;
 
 use super::data::{self, Tokens};
 use crate::client::{Call, Client};
@@ -27,12 +28,12 @@ impl Probes {
     /// # Errors
     /// When one cannot travel.
     pub(super) fn new(tokens: &Tokens, key: &str, round: usize) -> anyhow::Result<Probes> {
-        let month = data::last_days(31, None)?;
+        let month = data::last_days(31);
         let functions = ENDPOINTS.iter().filter(|one| one.tag == "Dashboard");
-        let call = |one: &EndpointInfo| Call::new(one.path, Some(&tokens.b), month.clone());
+        let call = |one: &EndpointInfo| Call::new(one.path, Some(&tokens.b), &month);
         let mut dashboards = functions.map(call).collect::<anyhow::Result<Vec<_>>>()?;
-        let named = r#"{"deviceName":"Kiosk 4"}"#.to_owned();
-        dashboards.push(Call::new(DevicePage::PATH, Some(&tokens.b), named)?);
+        let named = json!({ "deviceName": "Kiosk 4" });
+        dashboards.push(Call::new(DevicePage::PATH, Some(&tokens.b), &named)?);
         let mut operator = Vec::new();
         for number in (0..OPERATOR_CALLS / 2).map(|at| round * OPERATOR_CALLS + at) {
             operator.push(Call::orders(key, data::new_order(number)?)?);

@@ -1,17 +1,16 @@
 //! Groups that differ only in the number of their devices, and a device with many orders.
 
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::Path;
 
-use anyhow::{Context, ensure};
-use kiosque_contract::{DashboardFilter, SessionData};
+use anyhow::ensure;
+use kiosque_contract::SessionData;
 use serde_json::{Value, json};
 
 use crate::calls::login;
 use crate::client::Client;
 use crate::fairness::data::{
-    DAY, PRODUCTS, STEP, account, device_code, devices, products, write_order,
+    DAY, Files, PRODUCTS, account, device_code, devices, products, write_many, write_order,
 };
 use crate::options::FairnessSize;
 use crate::orders::LAST_TRADE;
@@ -20,8 +19,8 @@ use crate::orders::LAST_TRADE;
 pub(super) const BUSY: &str = "busy";
 /// Days of the last month on which each device sells.
 const DAYS_OF_SALES: usize = 10;
-/// The first second of the last month: 2026-10-01 00:00:00 UTC.
-const MONTH: i64 = LAST_TRADE - 31 * DAY;
+/// Days of the last month: October 2026.
+pub(super) const MONTH_DAYS: i64 = 31;
 
 /// A group with this number of devices.
 #[derive(Clone, Debug)]
@@ -41,19 +40,9 @@ pub(super) fn groups(size: &FairnessSize) -> Vec<Group> {
 ///
 /// # Errors
 /// They cannot be written, or the sizes are too small to differ.
-pub(super) fn prepare(
-    dir: &Path,
-    groups: &[Group],
-    size: &FairnessSize,
-) -> anyhow::Result<(PathBuf, PathBuf)> {
+pub(super) fn prepare(dir: &Path, groups: &[Group], size: &FairnessSize) -> anyhow::Result<Files> {
     ensure!(size.large_group >= 4_000, "--fair-devices: at least 4000 to measure growth");
-    fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
-    let (fleet_file, orders) = (dir.join("growth-fleet.json"), dir.join("growth-orders.ndjson"));
-    serde_json::to_writer(BufWriter::new(File::create(&fleet_file)?), &fleet(groups))?;
-    let mut out = BufWriter::with_capacity(1 << 20, File::create(&orders)?);
-    write_orders(groups, size, &mut out)?;
-    out.flush()?;
-    Ok((fleet_file, orders))
+    Files::write(dir, "growth", &fleet(groups), |out| write_orders(groups, size, out))
 }
 
 fn fleet(groups: &[Group]) -> Value {
@@ -68,7 +57,7 @@ fn fleet(groups: &[Group]) -> Value {
 
 fn write_orders(groups: &[Group], size: &FairnessSize, out: &mut impl Write) -> anyhow::Result<()> {
     for day in 0..DAYS_OF_SALES {
-        let start = MONTH + 3 * DAY * i64::try_from(day)? + DAY / 2;
+        let start = LAST_TRADE - DAY * MONTH_DAYS + 3 * DAY * i64::try_from(day)? + DAY / 2;
         for group in groups {
             for device in 0..group.devices {
                 let goods = [device, device + day + 1].map(|at| {
@@ -80,13 +69,7 @@ fn write_orders(groups: &[Group], size: &FairnessSize, out: &mut impl Write) -> 
             }
         }
     }
-    let one = [json!({ "goodsId": "p0", "count": 1, "payAmount": 1_000 })];
-    let many = i64::try_from(size.large_device_orders)?;
-    for number in 0..many {
-        let start = LAST_TRADE - STEP * (many - number);
-        write_order(out, &format!("busy{number}"), &device_code(BUSY, 0), start, &one)?;
-    }
-    Ok(())
+    write_many(out, BUSY, BUSY, size)
 }
 
 /// Logs an account in.
@@ -96,18 +79,4 @@ fn write_orders(groups: &[Group], size: &FairnessSize, out: &mut impl Write) -> 
 pub(super) async fn token(client: &Client, account: &str) -> anyhow::Result<String> {
     let session: SessionData = client.connect().await?.ask(&login(account)?).await?;
     Ok(session.access_token)
-}
-
-/// A filter of the last month: of a device, or of all.
-///
-/// # Errors
-/// It cannot be serialized as JSON.
-pub(super) fn month(device: Option<String>) -> anyhow::Result<String> {
-    let filter = DashboardFilter {
-        start_timestamp: Some(MONTH * 1_000),
-        end_timestamp: Some(LAST_TRADE * 1_000),
-        device_codes: device.into_iter().collect(),
-        ..DashboardFilter::default()
-    };
-    Ok(serde_json::to_string(&filter)?)
 }

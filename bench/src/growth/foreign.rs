@@ -6,7 +6,6 @@ use std::time::Instant;
 use kiosque_contract::Endpoint;
 use kiosque_contract::endpoint::{DeviceAisle, DevicePage, Summary};
 use serde_json::json;
-use tokio::runtime::Runtime;
 
 use super::data::Group;
 use crate::calls::paged;
@@ -29,10 +28,10 @@ struct Medians {
 ///
 /// # Errors
 /// One of them is not refused.
-pub(super) fn rows(
-    runtime: &Runtime,
+pub(super) async fn rows(
     client: &Client,
-    (token, foreign): (&str, &Group),
+    token: &str,
+    foreign: &Group,
     effort: &Effort,
 ) -> anyhow::Result<Vec<Row>> {
     let paths = [
@@ -42,15 +41,11 @@ pub(super) fn rows(
     ];
     let mut rows = Vec::new();
     for (name, path) in paths {
-        let call =
-            |group: &str| Call::refused(&path, token, json!({ "groupId": group }).to_string());
+        let call = |group: &str| Call::refused(&path, token, &json!({ "groupId": group }));
         let calls = [call(&foreign.name)?, call("absent1")?, call("absent2")?];
         let mut rounds = Vec::new();
         for _ in 0..effort.rounds {
-            rounds.push(
-                runtime
-                    .block_on(async { medians(client.connect().await?, &calls, effort).await })?,
-            );
+            rounds.push(medians(client.connect().await?, &calls, effort).await?);
         }
         rows.push(row(name, &rounds));
     }
@@ -83,19 +78,9 @@ fn row(name: &str, rounds: &[Medians]) -> Row {
     let foreign = Spread::of(rounds.iter().map(|round| round.foreign));
     let most = noise.max.max(absent.median * NOISE);
     let name = format!("{name} of a foreign group");
-    let mut row = Row::about(name, differences, " us from absent", Some(Aim::AtMost(most)));
-    row.note = format!(
-        "medians: foreign {:.0} us ({:.0}–{:.0}), absent {:.0} us ({:.0}–{:.0}); two absent groups \
-         differ by {:.0} us ({:.0}–{:.0})",
-        foreign.median,
-        foreign.min,
-        foreign.max,
-        absent.median,
-        absent.min,
-        absent.max,
-        noise.median,
-        noise.min,
-        noise.max
-    );
-    row
+    let row = Row::about(name, differences, " us from absent", Some(Aim::AtMost(most)));
+    let [foreign, absent, noise] = [foreign, absent, noise].map(|times| times.shown(0, " us"));
+    row.noted(format!(
+        "medians: foreign {foreign}, absent {absent}; two absent groups differ by {noise}"
+    ))
 }

@@ -1,12 +1,12 @@
 //! The reads whose cost is compared between groups.
 
-use kiosque_contract::Endpoint;
 use kiosque_contract::endpoint::{BestSellingProduct, DeviceAisle, DeviceProfile, Summary};
+use kiosque_contract::{DashboardFilter, Endpoint};
 
-use super::data::{self, Group};
+use super::data::{Group, MONTH_DAYS};
 use crate::calls::device_page;
 use crate::client::Call;
-use crate::fairness::data::device_code;
+use crate::fairness::data::{device_code, last_days};
 
 /// Number of concurrent connections.
 pub(super) const CONNECTIONS: usize = 4;
@@ -54,14 +54,15 @@ pub(super) fn all() -> [Scenario; 7] {
 }
 
 fn of_month(path: &str, token: &str) -> anyhow::Result<Vec<Call>> {
-    Ok(vec![Call::new(path, Some(token), data::month(None)?)?])
+    Ok(vec![Call::new(path, Some(token), &last_days(MONTH_DAYS))?])
 }
 
 fn of_devices(path: &str, group: &Group, token: &str) -> anyhow::Result<Vec<Call>> {
     let devices = (0..SPREAD).map(|step| (group.devices - 1) * step / (SPREAD - 1));
     let call = |device| {
-        let filter = data::month(Some(device_code(&group.name, device)))?;
-        Call::new(path, Some(token), filter)
+        let device_codes = vec![device_code(&group.name, device)];
+        let filter = DashboardFilter { device_codes, ..last_days(MONTH_DAYS) };
+        Call::new(path, Some(token), &filter)
     };
     devices.map(call).collect()
 }

@@ -8,6 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::process::{output, program, root};
+use crate::walk;
 
 use super::notices;
 
@@ -129,16 +130,8 @@ impl Tree {
     /// Returns the paths of all files, sorted and relative to the root.
     pub(super) fn files(&self) -> Result<Vec<String>> {
         let mut files = Vec::new();
-        let mut directories = vec![self.root.clone()];
-        while let Some(directory) = directories.pop() {
-            for entry in fs::read_dir(directory)? {
-                let path = entry?.path();
-                if path.is_dir() {
-                    directories.push(path);
-                } else {
-                    files.push(path.strip_prefix(&self.root)?.display().to_string());
-                }
-            }
+        for path in walk::files(&self.root)? {
+            files.push(path.strip_prefix(&self.root)?.display().to_string());
         }
         files.sort();
         Ok(files)

@@ -2,18 +2,14 @@
 
 use super::Violation;
 
-const FORBIDDEN: [(&str, &str); 5] = [
-    ("mod.rs", "move it next to its directory, with the name of the directory"),
-    ("utils.rs", "name it for what it does"),
-    ("util.rs", "name it for what it does"),
-    ("helpers.rs", "name it for what it does"),
-    ("common.rs", "name it for what it does"),
-];
-
 /// Finds a name without a subject.
 pub(crate) fn check(path: &str) -> Option<Violation> {
     let name = path.rsplit('/').next()?;
-    let (_, instead) = FORBIDDEN.iter().find(|(forbidden, _)| *forbidden == name)?;
+    let instead = match name {
+        "mod.rs" => "move it next to its directory, with the name of the directory",
+        "utils.rs" | "util.rs" | "helpers.rs" | "common.rs" => "name it for what it does",
+        _ => return None,
+    };
     Some(Violation::new(path, 1, format!("a file's name is not {name}: {instead}")))
 }
 
