@@ -79,9 +79,9 @@ pub async fn serve(broker: Arc<Broker>, listeners: Listeners, stop: impl Future<
     };
     let set = || broker.stop.clone();
     let listening = [
-        Some(tls.http1_only().serve_boxed(options(), of_workers(), set())),
-        plain.map(|plain| plain.serve_boxed(options(), of_this_machine(of_workers()), set())),
-        status.map(|status| status.serve_boxed(options(), of_this_machine(of_status), set())),
+        Some(tls.http1_only().serve(options(), of_workers(), set())),
+        plain.map(|plain| plain.serve(options(), of_this_machine(of_workers()), set())),
+        status.map(|status| status.serve(options(), of_this_machine(of_status), set())),
     ];
     let mut serving = JoinSet::new();
     for listener in listening.into_iter().flatten() {

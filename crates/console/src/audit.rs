@@ -4,9 +4,7 @@ use kiosque_contract::AuditEntry;
 use kiosque_model::audit::AuditEvent;
 use maud::{Markup, html};
 
-use crate::components::{
-    address, card, choice, download, empty, filter, pager, query_of, text_field,
-};
+use crate::components::{card, choice, download, empty, filter, pager, query_of, text_field};
 use crate::csv;
 use crate::frame::{Frame, Page, Section};
 use crate::period::day;
@@ -86,7 +84,6 @@ pub fn page(frame: &Frame<'_>, view: &Audit) -> String {
     };
     let after = Some(filters.after.as_str()).filter(|after| !after.is_empty());
     let shown = query_of(&[("after", &filters.after)]);
-    let csv = address(frame.path(), &[&query, &shown, "format=csv"]);
     let list = |entries: &[AuditEntry]| {
         html! {
             @if entries.is_empty() && view.next.is_none() { (empty(frame.say(NOTHING))) }
@@ -96,7 +93,9 @@ pub fn page(frame: &Frame<'_>, view: &Audit) -> String {
     };
     frame.render(&Page {
         heading: frame.say(Section::Audit.name()),
-        actions: html! { @if view.entries.is_ok() { (download(frame, &csv)) } },
+        actions: html! {
+            @if view.entries.is_ok() { (download(frame, &[&query, &shown, "format=csv"])) }
+        },
         content: html! {
             (filter(frame, frame.path(), &fields))
             @match &view.entries {

@@ -100,25 +100,18 @@ pub(crate) struct Tile<'a> {
     pub(crate) value: String,
     /// The page with the items that the figure counts.
     pub(crate) href: Option<String>,
-    pub(crate) change: Option<Change>,
+    /// The change from the previous period, in tenths of a percent.
+    pub(crate) change: Option<i64>,
     /// A line below the figure.
     pub(crate) note: &'a str,
 }
 
-/// A change from the previous period.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Change {
-    pub(crate) permille: i64,
-}
-
-impl Change {
-    /// Returns the class of the colour; changes of up to 5 % have none.
-    fn class(self) -> &'static str {
-        match self.permille {
-            change if change > STEADY_PERMILLE => "change good",
-            change if change < -STEADY_PERMILLE => "change bad",
-            _ => "change",
-        }
+/// Returns the class of the colour of a change; changes of up to 5 % have none.
+fn class_of_change(permille: i64) -> &'static str {
+    match permille {
+        change if change > STEADY_PERMILLE => "change good",
+        change if change < -STEADY_PERMILLE => "change bad",
+        _ => "change",
     }
 }
 
@@ -148,7 +141,7 @@ pub(crate) fn tile(tile: &Tile<'_>) -> Markup {
             dd.figure { (linked(tile.href.as_deref(), &tile.value)) }
             dd.note {
                 @if let Some(change) = tile.change {
-                    span class=(change.class()) { (format::change(change.permille)) } " "
+                    span class=(class_of_change(change)) { (format::change(change)) } " "
                 }
                 (tile.note)
             }
@@ -313,9 +306,9 @@ pub(crate) fn pager(
     }
 }
 
-/// Renders the link that downloads the rows of a page.
-pub(crate) fn download(frame: &Frame<'_>, href: &str) -> Markup {
-    html! { a.button href=(href) download { (frame.say(DOWNLOAD)) } }
+/// Renders the link that downloads the rows of a page, given the parts of its query.
+pub(crate) fn download(frame: &Frame<'_>, query: &[&str]) -> Markup {
+    html! { a.button href=(address(frame.path(), query)) download { (frame.say(DOWNLOAD)) } }
 }
 
 /// Renders a time in the platform's zone.
@@ -379,9 +372,8 @@ mod tests {
 
     #[test]
     fn only_changes_beyond_five_percent_are_coloured() {
-        let class = |permille| Change { permille }.class();
-        assert_eq!([class(50), class(-50), class(0)], ["change"; 3]);
-        assert_eq!([class(51), class(-51)], ["change good", "change bad"]);
+        assert_eq!([50, -50, 0].map(class_of_change), ["change"; 3]);
+        assert_eq!([51, -51].map(class_of_change), ["change good", "change bad"]);
     }
 
     #[test]

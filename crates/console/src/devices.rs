@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use crate::chart::spark;
 use crate::components::{
-    Tone, address, ago, badge, choice, columns, download, empty, encoded, filter, only_card, pager,
+    Tone, ago, badge, choice, columns, download, empty, encoded, filter, only_card, pager,
     query_of, table, text_field,
 };
 use crate::csv;
@@ -53,7 +53,7 @@ texts! {
 }
 
 /// The number of days of a sparkline, including today.
-pub const WEEK_DAYS: usize = 7;
+pub const WEEK_DAYS: i64 = 7;
 
 /// A part of the list of devices.
 #[derive(Clone, Debug)]
@@ -86,7 +86,7 @@ pub struct DeviceRow {
     /// Its state.
     pub state: DeviceState,
     /// Its orders on each of the last days, today last.
-    pub week: [i64; WEEK_DAYS],
+    pub week: Vec<i64>,
 }
 
 impl Listed for DeviceRow {
@@ -152,7 +152,6 @@ pub(crate) fn path_of(code: &str) -> String {
 pub fn page(frame: &Frame<'_>, view: &Devices) -> String {
     let query = query(view);
     let after = query_of(&[("after", view.after.as_deref().unwrap_or_default())]);
-    let csv = address(frame.path(), &[&query, &view.sort.query(), &after, "format=csv"]);
     let body = html! {
         (filter(frame, Section::Devices.path(), &fields(frame, view)))
         @if view.devices.is_empty() { (empty(frame.say(NONE_FOUND))) }
@@ -163,7 +162,7 @@ pub fn page(frame: &Frame<'_>, view: &Devices) -> String {
     let heading = frame.say(Section::Devices.name());
     frame.render(&Page {
         heading,
-        actions: download(frame, &csv),
+        actions: download(frame, &[&query, &view.sort.query(), &after, "format=csv"]),
         content: only_card("devices", heading, &body),
         ..Page::default()
     })
@@ -205,20 +204,15 @@ fn rows(frame: &Frame<'_>, view: &Devices) -> Markup {
                 td { (view.groups.name_of(&item.group_id)) }
                 td { (state_badge(*state, frame)) }
                 td { (ago(frame, item.last_active_timestamp.map(UnixMs))) }
-                td { (orders(frame, week)) }
+                td {
+                    (spark(frame, week, WEEK_SUMMARY)) " "
+                    span.note { (format::count(week.iter().sum::<i64>())) }
+                }
                 td.number { (format::count(item.total_curr_stock)) }
             }
         }
     };
     table(frame.say(Section::Devices.name()), &columns, &rows)
-}
-
-fn orders(frame: &Frame<'_>, week: &[i64; WEEK_DAYS]) -> Markup {
-    let figures = week.map(format::count).join(", ");
-    let summary = WEEK_SUMMARY.fill(frame.language, &[&figures]);
-    html! {
-        (spark(week, &summary)) " " span.note { (format::count(week.iter().sum::<i64>())) }
-    }
 }
 
 /// Returns the devices of a list as CSV.

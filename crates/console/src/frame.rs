@@ -92,7 +92,8 @@ pub struct Frame<'a> {
     pub zone: &'a Zone,
     /// The time of the request.
     pub now: UnixMs,
-    /// The number of checks of the service that are not ok, which the navigation shows.
+    /// The number of checks of the service that are not ok, which the navigation and the overview
+    /// show.
     pub failed_checks: i64,
     /// The path and query of the request. The forms of the frame return to it.
     pub address: &'a str,

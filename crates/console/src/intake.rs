@@ -131,11 +131,10 @@ pub fn page(frame: &Frame<'_>, view: &Intake) -> String {
     let minutes = view.streams.first().map_or(0, |stream| stream.by_minute.len());
     let of_node = OF_NODE.fill(frame.language, &[&minutes.to_string()]);
     let note = if view.streams.is_empty() { "" } else { &of_node };
-    let csv = format!("{}?format=csv", Section::Intake.path());
     frame.render(&Page {
         heading: frame.say(Section::Intake.name()),
         note: html! {},
-        actions: download(frame, &csv),
+        actions: download(frame, &["format=csv"]),
         content: html! {
             (card("streams", frame.say(STREAMS), note, &streams(frame, view)))
             (card("queue", frame.say(QUEUE), "", &queue(frame, view)))
@@ -161,7 +160,7 @@ fn streams(frame: &Frame<'_>, view: &Intake) -> Markup {
             tr {
                 th scope="row" { (stream.key.as_deref().unwrap_or(frame.say(OTHER_KEYS))) }
                 td.number { (per_second(stream.by_minute.last().copied().unwrap_or_default())) }
-                td { (minutes(frame, &stream.by_minute)) }
+                td { (spark(frame, &stream.by_minute, MINUTES_SUMMARY)) }
                 @let of = &stream.counts;
                 @for lines in [of.accepted, of.updated, of.unchanged, of.rejected] {
                     td.number { (format::count(lines)) }
@@ -192,12 +191,6 @@ fn span(frame: &Frame<'_>, ms: i64) -> String {
         _ => (DAYS, seconds / 86_400),
     };
     text.fill(frame.language, &[&format::count(number)])
-}
-
-fn minutes(frame: &Frame<'_>, orders: &[i64]) -> Markup {
-    let figures: Vec<String> = orders.iter().map(|count| format::count(*count)).collect();
-    let summary = MINUTES_SUMMARY.fill(frame.language, &[&figures.join(", ")]);
-    spark(orders, &summary)
 }
 
 /// Formats the orders of a minute as orders a second, with one decimal.

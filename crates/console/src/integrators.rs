@@ -8,8 +8,8 @@ use maud::{Markup, html};
 
 pub use crate::components::account_path;
 use crate::components::{
-    Column, Tone, address, ago, badge, card, columns, download, empty, facts, pager, parameter,
-    query_of, table,
+    Column, Tone, ago, badge, card, columns, download, empty, facts, pager, parameter, query_of,
+    table,
 };
 use crate::csv;
 use crate::format;
@@ -174,10 +174,9 @@ pub fn page(frame: &Frame<'_>, view: &Integrators) -> String {
         (pager(frame, "", view.after.as_deref(), view.next.as_deref()))
     };
     let after = query_of(&[("after", view.after.as_deref().unwrap_or_default())]);
-    let csv = address(frame.path(), &["format=csv", &view.sort.query(), &after]);
     frame.render(&Page {
         heading: frame.say(Section::Integrators.name()),
-        actions: download(frame, &csv),
+        actions: download(frame, &["format=csv", &view.sort.query(), &after]),
         content: html! {
             (card("accounts", frame.say(ACCOUNTS), "", &body))
             (refused::look_up(frame, view.look_up.as_ref()))
@@ -365,7 +364,7 @@ pub fn history(frame: &Frame<'_>, view: &History) -> String {
         actions: html! {
             @if view.entries.is_some() {
                 @let after = query_of(&[("after", view.after.as_deref().unwrap_or_default())]);
-                (download(frame, &address(frame.path(), &[&query, "format=csv", &after])))
+                (download(frame, &[&query, "format=csv", &after]))
             }
         },
         content: html! {

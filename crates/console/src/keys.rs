@@ -4,7 +4,7 @@
 use kiosque_model::{Right, Rights, UnixMs};
 use maud::{Markup, html};
 
-use crate::components::{Tone, address, ago, badge, card, columns, download, empty, table, time};
+use crate::components::{Tone, ago, badge, card, columns, download, empty, table, time};
 use crate::csv;
 use crate::frame::{Frame, Page, Section};
 use crate::sort::{Columns, Listed, Sort, Value};
@@ -121,10 +121,9 @@ impl std::fmt::Debug for Outcome {
 /// Renders the page.
 #[must_use]
 pub fn page(frame: &Frame<'_>, view: &Keys) -> String {
-    let csv = address(frame.path(), &["format=csv", &view.sort.query()]);
     frame.render(&Page {
         heading: frame.say(Section::Keys.name()),
-        actions: download(frame, &csv),
+        actions: download(frame, &["format=csv", &view.sort.query()]),
         content: html! {
             @if let Some(outcome) = &view.outcome { (shown(frame, outcome)) }
             (card("create", frame.say(CREATE), "", &create_form(frame, &view.sent)))

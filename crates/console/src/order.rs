@@ -11,7 +11,7 @@ use crate::components::{Column, Tone, badge, card, columns, facts, table};
 use crate::devices::path_of as device_path;
 use crate::format;
 use crate::frame::{Frame, Page};
-use crate::orders::{payment, shipment};
+use crate::orders::{PRICE as TOTAL, payment, shipment};
 use crate::text::texts;
 use crate::words::{AISLE, COPY, DEVICE, GROUP, PAYMENT, PRODUCT, SHIPMENT, STARTED, SUM_PAID};
 
@@ -29,7 +29,6 @@ texts! {
     NAME: "Amount", "项目";
     MAJOR: "Major units", "主单位";
     MINOR: "Minor units", "最小单位";
-    TOTAL: "Price", "订单金额";
     REFUNDED: "Refunded", "退款";
     COURSE: "Course", "过程";
     NO_TIME: "no time reported", "未上报时间";

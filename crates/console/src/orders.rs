@@ -6,8 +6,8 @@ use kiosque_model::order::{PayStatus, ShipmentStatus};
 use maud::{Markup, html};
 
 use crate::components::{
-    Column, Tone, address, badge, choice, columns, download, empty, encoded, filter, only_card,
-    pager, query_of, table, text_field,
+    Column, Tone, badge, choice, columns, download, empty, encoded, filter, only_card, pager,
+    query_of, table, text_field,
 };
 use crate::csv;
 use crate::devices::path_of as device_path;
@@ -175,11 +175,12 @@ pub fn page(frame: &Frame<'_>, view: &Orders) -> String {
     };
     let heading = frame.say(Section::Orders.name());
     let after = query_of(&[("after", view.after.as_deref().unwrap_or_default())]);
-    let csv = address(frame.path(), &[&query, &after, "format=csv"]);
     frame.render(&Page {
         heading,
         actions: html! {
-            @if matches!(view.found, Found::Orders(..)) { (download(frame, &csv)) }
+            @if matches!(view.found, Found::Orders(..)) {
+                (download(frame, &[&query, &after, "format=csv"]))
+            }
         },
         content: only_card("orders", heading, &body),
         ..Page::default()

@@ -9,7 +9,7 @@ use kiosque_model::{Currency, Day, Need};
 use maud::{Markup, html};
 
 use crate::chart::{self, Bars};
-use crate::components::{Change, Tile, address, card, download, submit, tile};
+use crate::components::{Tile, address, card, download, submit, tile};
 use crate::csv;
 use crate::format;
 use crate::frame::{Frame, Page, Section};
@@ -71,8 +71,6 @@ pub struct Overview {
     pub groups: Groups,
     /// The sales by day include the previous period; everything else is only about the period.
     pub sales: FleetSales,
-    /// The number of checks of the service that are not ok.
-    pub failed_checks: i64,
     /// The order of the figures of the trend, if they are sorted.
     pub sort: Sort,
 }
@@ -105,17 +103,14 @@ impl Overview {
 pub fn page(frame: &Frame<'_>, view: &Overview) -> String {
     let chosen = view.groups.chosen.as_deref().map(|id| view.groups.name_of(id));
     let heading = chosen.unwrap_or(frame.say(Section::Overview.name()));
-    let csv = address(
-        frame.path(),
-        &[&view.period.query(), &view.groups.query(), &view.sort.query(), "format=csv"],
-    );
     frame.render(&Page {
         heading,
         note: html! { p.note { (view.period.text(frame)) } },
         actions: html! {
             (group_picker(frame, view))
             (picker(frame, view.period, &view.groups))
-            (download(frame, &csv))
+            (download(frame,
+                &[&view.period.query(), &view.groups.query(), &view.sort.query(), "format=csv"]))
         },
         content: html! {
             (tiles(frame, view))
@@ -185,8 +180,7 @@ fn tiles(frame: &Frame<'_>, view: &Overview) -> Markup {
     let compared = view.compared();
     let change = |figure: fn(&Turnover) -> i64| {
         let (now, before) = compared.as_ref()?;
-        let permille = format::change_permille(figure(before), figure(now))?;
-        Some(Change { permille })
+        format::change_permille(figure(before), figure(now))
     };
     let first_before = view.period.first_before();
     let versus = match view.period.is_day() {
@@ -194,7 +188,7 @@ fn tiles(frame: &Frame<'_>, view: &Overview) -> Markup {
         false => VERSUS.fill(frame.language, &[&view.period.length().to_string()]),
     };
     let day_before = view.sum(first_before, first_before);
-    let note = |change: Option<Change>, before: String| match (&compared, change) {
+    let note = |change: Option<i64>, before: String| match (&compared, change) {
         (Some(_), Some(_)) => versus.clone(),
         (Some(_), None) => frame.say(NO_SALES_BEFORE).to_owned(),
         // Today has not ended: a change would compare a part with a whole day.
@@ -203,7 +197,7 @@ fn tiles(frame: &Frame<'_>, view: &Overview) -> Markup {
         }
         (None, _) => frame.say(NOT_COMPARED).to_owned(),
     };
-    let figure = |name, value: fn(&Turnover) -> String, change: Option<Change>| {
+    let figure = |name, value: fn(&Turnover) -> String, change: Option<i64>| {
         let href = (name == ORDER_COUNT).then(|| view.sales_path(Sales::All, ""));
         let note = &note(change, value(&day_before));
         tile(&Tile { name: frame.say(name), value: value(&all), href, change, note })

@@ -51,7 +51,7 @@ pub struct Period {
     today: Day,
 }
 
-/// The parameters of a query that choose a period. An empty one counts as absent.
+/// The parameters of a query that choose a period.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PeriodQuery<'a> {
     /// `days`: a number of days up to today, or `yesterday`.
@@ -95,7 +95,7 @@ impl Period {
     /// # Errors
     /// The invalid parameter.
     pub fn of(query: PeriodQuery<'_>, today: Day) -> Result<Period, BadParameter> {
-        match (given(query.days), given(query.from), given(query.to)) {
+        match (query.days, query.from, query.to) {
             (None, None, None) => Ok(Period::last_days(DAYS_DEFAULT, today)),
             (Some(LAST_DAY), None, None) => {
                 let yesterday = Day(today.0 - 1);
@@ -232,10 +232,6 @@ impl Period {
     }
 }
 
-fn given(text: Option<&str>) -> Option<&str> {
-    text.filter(|text| !text.is_empty())
-}
-
 /// Parses a day in the range of years that the platform supports.
 pub(crate) fn day(text: &str) -> Option<Day> {
     let digits = text.bytes().enumerate().all(|(at, byte)| match at {
@@ -280,8 +276,10 @@ mod tests {
 
     const TODAY: Day = Day(20_000);
 
+    /// Returns the period of these parameters; an empty one is absent.
     fn of(days: &str, from: &str, to: &str) -> Result<Period, BadParameter> {
-        Period::of(PeriodQuery { days: Some(days), from: Some(from), to: Some(to) }, TODAY)
+        let [days, from, to] = [days, from, to].map(|text| Some(text).filter(|it| !it.is_empty()));
+        Period::of(PeriodQuery { days, from, to }, TODAY)
     }
 
     #[test]

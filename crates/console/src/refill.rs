@@ -77,10 +77,6 @@ pub fn page(frame: &Frame<'_>, view: &Refill) -> String {
     let heading = frame.say(Section::Refill.name());
     let product = view.product.as_deref().unwrap_or_default();
     let of_product = query_of(&[("product", product)]);
-    let csv = address(
-        frame.path(),
-        &[&view.groups.query(), &of_product, &view.sort.query(), "format=csv"],
-    );
     let fields = html! {
         (text_field("search", "product", frame.say(PRODUCT_ID), product))
         (view.groups.field(frame))
@@ -98,7 +94,10 @@ pub fn page(frame: &Frame<'_>, view: &Refill) -> String {
     };
     frame.render(&Page {
         heading,
-        actions: download(frame, &csv),
+        actions: download(
+            frame,
+            &[&view.groups.query(), &of_product, &view.sort.query(), "format=csv"],
+        ),
         content: only_card("refill", heading, &body),
         ..Page::default()
     })

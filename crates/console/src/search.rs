@@ -27,7 +27,7 @@ texts! {
 }
 
 /// What a search has found.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Search {
     /// The text.
     pub text: String,
@@ -145,14 +145,7 @@ mod tests {
         let (rights, zone) = (Rights::all(), Zone::utc());
         let shown = |language, has_more| {
             let frame = Frame { language, ..Frame::sample(&rights, &zone, "/console/search?q=x") };
-            let view = Search {
-                text: "x".to_owned(),
-                groups: Groups::default(),
-                hits: Vec::new(),
-                has_more,
-                has_more_orders: false,
-                accounts_after: None,
-            };
+            let view = Search { text: "x".to_owned(), has_more, ..Search::default() };
             let page = page(&frame, &view);
             let (_, hits) = page.split_once("<p class=\"empty\">").expect("no hit");
             hits.split_once("</section>").expect("a card").0.to_owned()

@@ -133,7 +133,7 @@ pub fn page(frame: &Frame<'_>, view: &Service) -> String {
     frame.render(&Page {
         heading: frame.say(Section::Service.name()),
         note: html! {},
-        actions: download(frame, &format!("{}?format=csv", Section::Service.path())),
+        actions: download(frame, &["format=csv"]),
         content: html! {
             (card("checks", frame.say(ATTENTION), "", &checks(frame, view)))
             div.grid {

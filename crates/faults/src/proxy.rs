@@ -55,7 +55,7 @@ impl FaultProxy {
             let proxy = Arc::clone(&proxy);
             Box::pin(async move { proxy.answer(request).await }) as _
         });
-        let serving = listener.serve_boxed(options, answer, stop.clone());
+        let serving = listener.serve(options, answer, stop.clone());
         let ending = async {
             end.await;
             stop.now();

@@ -59,8 +59,15 @@ impl Content {
         !self.has_secret && (self.later.is_some() || self.first.len() > SHORT_BYTES)
     }
 
+    /// Returns the number of bytes, unless they are in parts.
+    #[must_use]
+    pub fn length(&self) -> Option<usize> {
+        self.later.is_none().then_some(self.first.len())
+    }
+
     /// Returns the first part, the later ones, and the memory of complete content.
-    pub(crate) fn into_parts(self) -> (Bytes, Option<LaterParts>, Option<AnswerMemory>) {
+    #[must_use]
+    pub fn into_parts(self) -> (Bytes, Option<LaterParts>, Option<AnswerMemory>) {
         (self.first, self.later, self.memory)
     }
 
@@ -100,9 +107,8 @@ impl Content {
 
     /// Returns the body that sends this content, and holds the connection open meanwhile.
     pub(crate) fn sent(self, request: ActiveRequest) -> AnswerBody {
-        let Content { first: ready, later, memory, has_secret: _ } = self;
-        let length = later.is_none().then_some(ready.len());
-        let pacing = request.must_pace(length).then(Pacing::default);
+        let pacing = request.must_pace(self.length()).then(Pacing::default);
+        let (ready, later, memory) = self.into_parts();
         request.add_unsent(ready.len());
         AnswerBody { ready, later, memory, pacing, must_yield: false, request }
     }

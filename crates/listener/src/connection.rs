@@ -35,6 +35,13 @@ const HEADERS_MAX: usize = 100;
 /// The interval at which a connection without a deadline checks for a new one.
 const DEADLINE_POLL: Duration = Duration::from_secs(1);
 
+/// A function that answers a request from an address. It has one type for all listeners, so that
+/// the code of connections is generated once, in this crate.
+pub type BoxedAnswer = Box<dyn Fn(Request<Incoming>, IpAddr) -> AnswerFuture + Send + Sync>;
+
+/// The future of an answer.
+pub type AnswerFuture = Pin<Box<dyn Future<Output = Response<Content>> + Send>>;
+
 /// The limits and the metrics of a listener's connections.
 #[derive(Clone, Debug)]
 pub struct ConnectionOptions {
@@ -56,24 +63,20 @@ pub(crate) struct Peer {
 }
 
 /// The state that all connections of a listener share.
-pub(crate) struct Shared<A> {
+pub(crate) struct Shared {
     pub(crate) options: ConnectionOptions,
-    /// Answers a request from an address.
-    pub(crate) answer: A,
+    pub(crate) answer: BoxedAnswer,
     pub(crate) compressor: Compressor,
 }
 
 /// Serves a connection to its end. Its failures affect no other connection.
-pub(crate) async fn serve<A, F>(
-    shared: Arc<Shared<A>>,
+pub(crate) async fn serve(
+    shared: Arc<Shared>,
     peer: Peer,
     acceptor: TlsAcceptor,
     stream: TcpStream,
     mut stopping: Stopping,
-) where
-    A: Fn(Request<Incoming>, IpAddr) -> F + Send + Sync + 'static,
-    F: Future<Output = Response<Content>> + Send + 'static,
-{
+) {
     let limits = &shared.options.limits;
     let stream = tokio::select! {
         stream = secure(acceptor, stream, limits) => match stream {
@@ -100,16 +103,12 @@ pub(crate) async fn serve<A, F>(
 }
 
 /// Serves a connection of HTTP/1 to its end.
-pub(crate) async fn serve_http1<A, F, S>(
-    shared: Arc<Shared<A>>,
+pub(crate) async fn serve_http1(
+    shared: Arc<Shared>,
     peer: Peer,
-    stream: S,
+    stream: impl AsyncRead + AsyncWrite + Unpin,
     stopping: Stopping,
-) where
-    A: Fn(Request<Incoming>, IpAddr) -> F + Send + Sync + 'static,
-    F: Future<Output = Response<Content>> + Send + 'static,
-    S: AsyncRead + AsyncWrite + Unpin,
-{
+) {
     let limits = &shared.options.limits;
     let activity = activity(&shared, Protocol::Http1);
     let io = TokioIo::new(MonitoredStream::new(stream, &activity));
@@ -123,22 +122,18 @@ pub(crate) async fn serve_http1<A, F, S>(
     drive(pin!(connection), shutdown, limits, &activity, stopping).await;
 }
 
-fn activity<A>(shared: &Shared<A>, protocol: Protocol) -> Arc<ConnectionActivity> {
+fn activity(shared: &Shared, protocol: Protocol) -> Arc<ConnectionActivity> {
     let ConnectionOptions { limits, metrics, .. } = &shared.options;
     ConnectionActivity::new(protocol, limits, metrics.answers.clone())
 }
 
 /// Answers a request of a connection.
-async fn respond<A, F>(
-    shared: Arc<Shared<A>>,
+async fn respond(
+    shared: Arc<Shared>,
     activity: Arc<ConnectionActivity>,
     peer: Arc<Peer>,
     mut request: Request<Incoming>,
-) -> Result<Response<AnswerBody>, Infallible>
-where
-    A: Fn(Request<Incoming>, IpAddr) -> F + Send + Sync + 'static,
-    F: Future<Output = Response<Content>> + Send + 'static,
-{
+) -> Result<Response<AnswerBody>, Infallible> {
     let protocol = activity.protocol;
     let active = activity.request_to(request.uri().path());
     active.room().await;

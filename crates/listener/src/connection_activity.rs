@@ -27,10 +27,9 @@ pub(crate) enum Protocol {
 const FRESH: usize = 0;
 const RECEIVING: usize = 1;
 const IDLE: usize = 2;
-/// The value of `write_blocked_since_ms` while no write waits.
-const NOT_BLOCKED: u64 = u64::MAX;
-/// The value of `unflushed_since_us` while no answer is timed.
-const NOT_TIMED: u64 = u64::MAX;
+/// The value of `write_blocked_since_us` while no write waits, and of `unflushed_since_us` while no
+/// answer is timed.
+const NEVER: u64 = u64::MAX;
 
 /// Time slots in an idle timeout: the precision with which unsent pieces are timed.
 const SLOTS_PER_TIMEOUT: u32 = 16;
@@ -51,9 +50,9 @@ pub(crate) struct ConnectionActivity {
     /// The first byte of the request whose answer is complete but not flushed yet.
     unflushed_since_us: AtomicU64,
     durations: AnswerDurations,
-    write_blocked_since_ms: AtomicU64,
+    write_blocked_since_us: AtomicU64,
     idle_timeout: Duration,
-    slot_ms: u64,
+    slot_us: u64,
     /// The initial window of the HTTP/2 streams of the connection.
     stream_window: AtomicU32,
     /// The unsent pieces of answers, by the time slot in which they were created. Pieces whose
@@ -71,7 +70,7 @@ impl ConnectionActivity {
         limits: &Limits,
         durations: AnswerDurations,
     ) -> Arc<ConnectionActivity> {
-        let slot_ms = (limits.idle_deadline / SLOTS_PER_TIMEOUT).as_millis();
+        let slot_us = (limits.idle_deadline / SLOTS_PER_TIMEOUT).as_micros();
         Arc::new(ConnectionActivity {
             protocol,
             start: Instant::now(),
@@ -79,10 +78,10 @@ impl ConnectionActivity {
             phase_since_us: AtomicU64::new(0),
             requests: AtomicUsize::new(0),
             path: AtomicUsize::new(0),
-            unflushed_since_us: AtomicU64::new(NOT_TIMED),
+            unflushed_since_us: AtomicU64::new(NEVER),
             durations,
-            write_blocked_since_ms: AtomicU64::new(NOT_BLOCKED),
-            slot_ms: u64::try_from(slot_ms).unwrap_or(u64::MAX).max(1),
+            write_blocked_since_us: AtomicU64::new(NEVER),
+            slot_us: u64::try_from(slot_us).unwrap_or(u64::MAX).max(1),
             idle_timeout: limits.idle_deadline,
             stream_window: AtomicU32::new(INITIAL_WINDOW),
             unsent_pieces: Default::default(),
@@ -113,8 +112,8 @@ impl ConnectionActivity {
 
     /// Returns the time at which the connection is closed unless its phase changes or it sends.
     pub(crate) fn deadline(&self, limits: &Limits) -> Option<Instant> {
-        let blocked = match self.write_blocked_since_ms.load(Ordering::Acquire) {
-            NOT_BLOCKED => None,
+        let blocked = match self.write_blocked_since_us.load(Ordering::Acquire) {
+            NEVER => None,
             since => Some(self.at(since) + limits.idle_deadline),
         };
         let unsent = self.oldest_unsent().map(|since| since + limits.idle_deadline);
@@ -127,8 +126,7 @@ impl ConnectionActivity {
             RECEIVING => limits.header_deadline,
             _ => limits.idle_deadline,
         };
-        let since = Duration::from_micros(self.phase_since_us.load(Ordering::Acquire));
-        let phase = self.start + since + allowed;
+        let phase = self.at(self.phase_since_us.load(Ordering::Acquire)) + allowed;
         Some(sending.map_or(phase, |sending| sending.min(phase)))
     }
 
@@ -137,10 +135,10 @@ impl ConnectionActivity {
         if self.unsent_bytes.load(Ordering::Acquire) == 0 {
             return None;
         }
-        let now = self.now_ms() / self.slot_ms;
+        let now = self.now_us() / self.slot_us;
         let slots = now.saturating_sub(SLOTS as u64 - 1)..=now;
         let mut used = slots.filter(|slot| self.pieces_of(*slot).load(Ordering::Acquire) > 0);
-        used.next().map(|slot| self.at(slot.saturating_add(1).saturating_mul(self.slot_ms)))
+        used.next().map(|slot| self.at(slot.saturating_add(1).saturating_mul(self.slot_us)))
     }
 
     fn pieces_of(&self, slot: u64) -> &AtomicU32 {
@@ -149,16 +147,12 @@ impl ConnectionActivity {
         self.unsent_pieces.get(index).unwrap_or(first)
     }
 
-    fn at(&self, ms: u64) -> Instant {
-        self.start + Duration::from_millis(ms)
-    }
-
-    fn now_ms(&self) -> u64 {
-        u64::try_from(self.start.elapsed().as_millis()).unwrap_or(NOT_BLOCKED - 1)
+    fn at(&self, us: u64) -> Instant {
+        self.start + Duration::from_micros(us)
     }
 
     fn now_us(&self) -> u64 {
-        u64::try_from(self.start.elapsed().as_micros()).unwrap_or(NOT_TIMED - 1)
+        u64::try_from(self.start.elapsed().as_micros()).unwrap_or(NEVER - 1)
     }
 
     /// Enters a phase. Returns the start of the previous one.
@@ -182,10 +176,10 @@ impl ConnectionActivity {
     /// Records that all bytes written so far have been passed to the socket.
     pub(crate) fn flushed(&self) {
         let since = self.unflushed_since_us.load(Ordering::Acquire);
-        if since == NOT_TIMED {
+        if since == NEVER {
             return;
         }
-        self.unflushed_since_us.store(NOT_TIMED, Ordering::Release);
+        self.unflushed_since_us.store(NEVER, Ordering::Release);
         let took = Duration::from_micros(self.now_us().saturating_sub(since));
         self.durations.observe(self.path.load(Ordering::Relaxed), took);
     }
@@ -204,13 +198,13 @@ impl ConnectionActivity {
     /// Records the result of a write, which waits while it is pending.
     pub(crate) fn wrote<T>(&self, poll: &Poll<T>) {
         if poll.is_ready() {
-            if self.write_blocked_since_ms.load(Ordering::Relaxed) != NOT_BLOCKED {
-                self.write_blocked_since_ms.store(NOT_BLOCKED, Ordering::Release);
+            if self.write_blocked_since_us.load(Ordering::Relaxed) != NEVER {
+                self.write_blocked_since_us.store(NEVER, Ordering::Release);
             }
         } else {
-            let now = self.now_ms();
-            let first = self.write_blocked_since_ms.load(Ordering::Relaxed);
-            self.write_blocked_since_ms.store(first.min(now), Ordering::Release);
+            let now = self.now_us();
+            let first = self.write_blocked_since_us.load(Ordering::Relaxed);
+            self.write_blocked_since_us.store(first.min(now), Ordering::Release);
         }
     }
 }
@@ -273,7 +267,7 @@ impl ActiveRequest {
     ) -> Bytes {
         let activity = &self.0;
         let slot = paced.is_none().then(|| {
-            let slot = activity.now_ms() / activity.slot_ms;
+            let slot = activity.now_us() / activity.slot_us;
             activity.pieces_of(slot).fetch_add(1, Ordering::AcqRel);
             slot
         });

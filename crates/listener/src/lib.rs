@@ -26,9 +26,9 @@ mod unread_answers;
 
 pub use answer_body::{BrokenOff, Content, LaterParts};
 pub use answer_durations::AnswerDurations;
-pub use connection::ConnectionOptions;
+pub use connection::{AnswerFuture, BoxedAnswer, ConnectionOptions};
 pub use http1_request::is_for_domain;
-pub use listener::{AnswerFuture, BoxedAnswer, Listener, OpenConnections};
+pub use listener::{Listener, OpenConnections};
 pub use metrics::ConnectionMetrics;
 pub use plain_listener::PlainListener;
 pub use request_body::{BodyError, BoxError, read_body};

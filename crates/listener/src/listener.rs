@@ -1,22 +1,19 @@
 //! Accepts connections, up to a limit of open ones, until it is stopped.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{Request, Response};
-use hyper::body::Incoming;
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsAcceptor;
 
-use crate::answer_body::Content;
 use crate::compression::Compressor;
-use crate::connection::{self, ConnectionOptions, Peer, Shared};
+use crate::connection::{self, BoxedAnswer, ConnectionOptions, Peer, Shared};
 use crate::source_limits::SourceLimits;
-use crate::stop::Stop;
+use crate::stop::{Stop, Stopping};
 use crate::tls::Certificate;
 
 /// The pause after a failed accept, which usually means that there are no file descriptors left.
@@ -34,13 +31,6 @@ pub struct Listener {
     /// Whether it does not support HTTP/2.
     is_http1_only: bool,
 }
-
-/// A function that answers requests, for listeners whose speed does not matter: their connections
-/// are compiled once.
-pub type BoxedAnswer = Box<dyn Fn(Request<Incoming>, IpAddr) -> AnswerFuture + Send + Sync>;
-
-/// The future of an answer.
-pub type AnswerFuture = Pin<Box<dyn Future<Output = Response<Content>> + Send>>;
 
 /// The connections that were open when their listener was stopped.
 #[derive(Debug)]
@@ -89,43 +79,23 @@ impl Listener {
         &self.certificate
     }
 
-    /// Does the same as [`Listener::serve`].
-    pub fn serve_boxed(
+    /// Accepts connections and answers their requests with `answer`. Once `stop` is set, it closes
+    /// the socket and returns the connections that are still open.
+    pub fn serve(
         self,
         options: ConnectionOptions,
         answer: BoxedAnswer,
         stop: Stop,
     ) -> Pin<Box<dyn Future<Output = OpenConnections> + Send>> {
-        Box::pin(async move { self.serve(options, answer, &stop).await })
-    }
-
-    /// Accepts connections and answers their requests with `answer`, which takes a request and the
-    /// address of its peer. Once `stop` is set, it closes the socket and returns the connections
-    /// that are still open.
-    pub async fn serve<A, F>(
-        self,
-        options: ConnectionOptions,
-        answer: A,
-        stop: &Stop,
-    ) -> OpenConnections
-    where
-        A: Fn(Request<Incoming>, IpAddr) -> F + Send + Sync + 'static,
-        F: Future<Output = Response<Content>> + Send + 'static,
-    {
+        let Listener { socket, certificate, is_http1_only, .. } = self;
         let shared = Arc::new(Shared { options, answer, compressor: Compressor::new() });
-        let connection = |stream, peer| {
-            let shared = Arc::clone(&shared);
-            connection::serve(shared, peer, self.acceptor(), stream, stop.stopping())
-        };
-        serve_each(&self.socket, &shared.options, stop, connection).await
-    }
-
-    fn acceptor(&self) -> TlsAcceptor {
-        let mut config = self.certificate.config();
-        if self.is_http1_only {
-            Arc::make_mut(&mut config).alpn_protocols = vec![b"http/1.1".to_vec()];
-        }
-        TlsAcceptor::from(config)
+        Box::pin(serve_each(socket, shared, stop, move |shared, peer, stream, stopping| {
+            let mut config = certificate.config();
+            if is_http1_only {
+                Arc::make_mut(&mut config).alpn_protocols = vec![b"http/1.1".to_vec()];
+            }
+            connection::serve(shared, peer, TlsAcceptor::from(config), stream, stopping)
+        }))
     }
 }
 
@@ -142,14 +112,15 @@ impl OpenConnections {
 /// Accepts connections within the limits, and serves each with `connection`, until `stop` is set.
 /// Returns the connections that are still open.
 pub(crate) async fn serve_each<F>(
-    socket: &TcpListener,
-    options: &ConnectionOptions,
-    stop: &Stop,
-    connection: impl Fn(TcpStream, Peer) -> F,
+    socket: TcpListener,
+    shared: Arc<Shared>,
+    stop: Stop,
+    connection: impl Fn(Arc<Shared>, Peer, TcpStream, Stopping) -> F,
 ) -> OpenConnections
 where
     F: Future<Output = ()> + Send + 'static,
 {
+    let options = &shared.options;
     let limits = &options.limits;
     let permits = Arc::new(Semaphore::new(limits.connections_max));
     let sources = SourceLimits::new(limits.connections_per_source_max, options.when_full);
@@ -162,7 +133,7 @@ where
     let mut failures = 0;
     loop {
         let accepted = tokio::select! {
-            accepted = accept(socket, &permits, &mut failures) => accepted,
+            accepted = accept(&socket, &permits, &mut failures) => accepted,
             () = stopping.wait() => return open,
         };
         let Some((permit, stream, peer)) = accepted else { continue };
@@ -174,7 +145,8 @@ where
         // Responses are written as a whole; Nagle's algorithm would only delay them.
         let _ = stream.set_nodelay(true);
         let connected = options.metrics.connected();
-        let serving = connection(stream, Peer { address, kept: of_source.kept() });
+        let peer = Peer { address, kept: of_source.kept() };
+        let serving = connection(Arc::clone(&shared), peer, stream, stop.stopping());
         tokio::spawn(async move {
             of_source.run(serving).await;
             drop((permit, of_source, connected));

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 
 use crate::compression::Compressor;
-use crate::connection::{self, ConnectionOptions, Shared};
-use crate::listener::{BoxedAnswer, OpenConnections, serve_each};
+use crate::connection::{self, BoxedAnswer, ConnectionOptions, Shared};
+use crate::listener::{OpenConnections, serve_each};
 use crate::stop::Stop;
 
 /// A socket that serves plain HTTP/1 to the programs of this machine.
@@ -42,18 +42,13 @@ impl PlainListener {
     }
 
     /// Does the same as [`Listener::serve`](crate::Listener::serve), without TLS.
-    pub fn serve_boxed(
+    pub fn serve(
         self,
         options: ConnectionOptions,
         answer: BoxedAnswer,
         stop: Stop,
     ) -> Pin<Box<dyn Future<Output = OpenConnections> + Send>> {
         let shared = Arc::new(Shared { options, answer, compressor: Compressor::new() });
-        Box::pin(async move {
-            let connection = |stream, peer| {
-                connection::serve_http1(Arc::clone(&shared), peer, stream, stop.stopping())
-            };
-            serve_each(&self.0, &shared.options, &stop, connection).await
-        })
+        Box::pin(serve_each(self.0, shared, stop, connection::serve_http1))
     }
 }

@@ -4,11 +4,10 @@
 //! with the rest of its answer, and h2 resets it.
 
 use std::cell::Cell;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 
 use hyper::rt::Executor;
-use pin_project_lite::pin_project;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 thread_local! {
@@ -27,32 +26,25 @@ pub(crate) struct StreamExecutor;
 
 impl<F: Future<Output = ()> + Send + 'static> Executor<F> for StreamExecutor {
     fn execute(&self, stream: F) {
-        tokio::spawn(StreamTask { stream, deadline: None, timer: None });
+        tokio::spawn(run(stream));
     }
 }
 
-pin_project! {
-    struct StreamTask<F> {
-        #[pin]
-        stream: F,
-        deadline: Option<Instant>,
-        timer: Option<Pin<Box<Sleep>>>,
-    }
-}
-
-impl<F: Future<Output = ()>> Future for StreamTask<F> {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let task = self.project();
-        DEADLINE.set(*task.deadline);
-        let poll = task.stream.poll(context);
-        *task.deadline = DEADLINE.take();
-        let Some(deadline) = task.deadline.filter(|_| poll.is_pending()) else { return poll };
-        let timer = task.timer.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+/// Runs a stream to its end, or until it is late.
+async fn run(stream: impl Future<Output = ()>) {
+    let mut stream = pin!(stream);
+    let mut deadline = None;
+    let mut timer: Option<Pin<Box<Sleep>>> = None;
+    poll_fn(|context| {
+        DEADLINE.set(deadline);
+        let poll = stream.as_mut().poll(context);
+        deadline = DEADLINE.take();
+        let Some(deadline) = deadline.filter(|_| poll.is_pending()) else { return poll };
+        let timer = timer.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
         if timer.deadline() != deadline {
             timer.as_mut().reset(deadline);
         }
         timer.as_mut().poll(context)
-    }
+    })
+    .await;
 }

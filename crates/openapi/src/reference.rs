@@ -33,8 +33,10 @@ pub struct CallReference {
     pub paragraphs: Vec<String>,
     /// Whether it takes a token or a key.
     pub has_secret: bool,
-    /// The keys of its query string and its headers.
-    pub parameters: Vec<Parameter>,
+    /// The keys of its query string.
+    pub query: Vec<Field>,
+    /// Its headers.
+    pub headers: Vec<Field>,
     /// The body of a request, if it takes one.
     pub body: Option<Content>,
     /// The answers by status.
@@ -43,15 +45,6 @@ pub struct CallReference {
     pub success: Content,
     /// The fields of the body of every failure.
     pub failure: Vec<Field>,
-}
-
-/// A parameter of a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parameter {
-    /// `query` or `header`.
-    pub place: String,
-    /// Its name, type and description.
-    pub field: Field,
 }
 
 /// A body.
@@ -140,7 +133,8 @@ impl<'d> Reader<'d> {
             summary: text(&operation["summary"]),
             paragraphs: paragraphs(&text(&operation["description"])),
             has_secret: items(&operation["security"]).next().is_some(),
-            parameters: items(&operation["parameters"]).map(|one| self.parameter(one)).collect(),
+            query: self.parameters("query"),
+            headers: self.parameters("header"),
             body: self.body(),
             answers,
             success: first(successes).unwrap_or_default(),
@@ -148,15 +142,17 @@ impl<'d> Reader<'d> {
         }
     }
 
-    fn parameter(self, parameter: &'d Value) -> Parameter {
-        let parameter = fields::resolved(self.document, parameter);
-        let field = Field {
-            name: text(&parameter["name"]),
-            is_required: parameter["required"] == true,
-            about: text(&parameter["description"]),
-            ..Field::of(self.document, &parameter["schema"])
-        };
-        Parameter { place: text(&parameter["in"]), field }
+    /// Returns the parameters at a place.
+    fn parameters(self, place: &str) -> Vec<Field> {
+        let parameters = items(&self.operation["parameters"]);
+        let parameters = parameters.map(|one| fields::resolved(self.document, one));
+        let fields = parameters.filter(|one| one["in"] == place).map(|one| Field {
+            name: text(&one["name"]),
+            is_required: one["required"] == true,
+            about: text(&one["description"]),
+            ..Field::of(self.document, &one["schema"])
+        });
+        fields.collect()
     }
 
     fn body(self) -> Option<Content> {
@@ -240,9 +236,8 @@ mod tests {
         let names = |fields: &[Field]| -> Vec<String> {
             fields.iter().map(|field| field.name.clone()).collect()
         };
-        let parameters: Vec<&str> =
-            call.parameters.iter().map(|one| one.field.name.as_str()).collect();
-        assert_eq!(parameters, ["X-Locale", "current", "size"]);
+        assert_eq!(names(&call.headers), ["X-Locale"]);
+        assert_eq!(names(&call.query), ["current", "size"]);
         let body = call.body.as_ref().expect("a body");
         let of_body = ["deviceCode", "includeHistory", "startTimestamp", "endTimestamp"];
         assert_eq!(names(&body.fields), of_body);

@@ -10,7 +10,7 @@ use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use kiosque_console::assets::POLICY;
 use kiosque_console::{Frame, message};
 use kiosque_contract::{Code, PROBLEM_CONTENT_TYPE, Page, Problem};
-use kiosque_listener::{AnswerMemory, Content, LaterParts, UnreadAnswers};
+use kiosque_listener::{Content, UnreadAnswers};
 use kiosque_locale::{Locale, Message};
 use kiosque_model::{AccountNo, PageRequest, Refusal};
 use serde::Serialize;
@@ -35,36 +35,18 @@ const USUAL_PAGE_BYTES: usize = 12 << 10;
 
 /// `data` of a success: a `T`, as JSON.
 pub(crate) struct Data<T> {
-    json: DataJson,
+    pub(crate) json: Content,
     of: PhantomData<fn() -> T>,
 }
 
-/// `data` of a success.
-pub(crate) struct DataJson {
-    /// All of it, or its first part.
-    first: Vec<u8>,
-    later: Option<LaterParts>,
-    memory: Option<AnswerMemory>,
-}
-
 impl<T> Data<T> {
-    /// Returns a `T` that is already JSON.
-    pub(crate) fn of_json(json: Vec<u8>) -> Data<T> {
-        Data { json: DataJson { first: json, later: None, memory: None }, of: PhantomData }
+    /// Returns a `T` that is already JSON, or will be.
+    pub(crate) fn of_json(json: impl Into<Content>) -> Data<T> {
+        Data { json: json.into(), of: PhantomData }
     }
 
-    /// Returns a `T` whose first part is already JSON, and whose other parts will be.
-    pub(crate) fn in_parts(first: Vec<u8>, later: LaterParts) -> Data<T> {
-        Data { json: DataJson { first, later: Some(later), memory: None }, of: PhantomData }
-    }
-
-    pub(crate) fn into_json(self) -> DataJson {
-        self.json
-    }
-}
-
-impl DataJson {
-    /// Counts the data as unread, unless it is in parts, whose memory is limited separately.
+    /// Returns the JSON, counted as unread, unless it is in parts, whose memory is limited
+    /// separately.
     ///
     /// # Errors
     /// Too much is unread already.
@@ -72,14 +54,11 @@ impl DataJson {
         self,
         answers: &Arc<UnreadAnswers>,
         account: AccountNo,
-    ) -> Result<DataJson, Failure> {
-        if self.later.is_some() {
-            return Ok(self);
-        }
-        let memory = answers.admit(account, self.first.len());
+    ) -> Result<Content, Failure> {
+        let Some(bytes) = self.json.length() else { return Ok(self.json) };
         let busy = "too many answers have not been read; read them, then try again";
-        let memory = memory.ok_or_else(|| Failure::busy(busy))?;
-        Ok(DataJson { memory: Some(memory), ..self })
+        let memory = answers.admit(account, bytes).ok_or_else(|| Failure::busy(busy))?;
+        Ok(self.json.counted(Some(memory)))
     }
 }
 
@@ -87,12 +66,6 @@ impl<T: Serialize> Data<T> {
     pub(crate) fn of(data: &T) -> Result<Data<T>, Failure> {
         let json = serde_json::to_vec(data).map_err(|error| Failure::internal(&error))?;
         Ok(Data::of_json(json))
-    }
-}
-
-impl Data<()> {
-    pub(crate) fn null() -> Data<()> {
-        Data::of_json(b"null".to_vec())
     }
 }
 
@@ -119,7 +92,7 @@ impl<T> Data<Page<T>> {
 }
 
 /// Returns the `code` of an outcome.
-pub(crate) fn code(outcome: &Result<DataJson, Failure>) -> Code {
+pub(crate) fn code(outcome: &Result<Content, Failure>) -> Code {
     match outcome {
         Ok(_) => Code::Success,
         Err(Failure::Refusal(refusal)) => Message::of(refusal).code(),
@@ -243,12 +216,12 @@ fn refused_page(
     }
 }
 
-/// Returns the response of a success.
-pub(crate) fn success(data: DataJson, locale: Locale) -> Response<Content> {
+/// Returns the response of a success with its `data`.
+pub(crate) fn success(data: Content, locale: Locale) -> Response<Content> {
     with_content(kiosque_contract::CONTENT_TYPE, success_envelope(data, locale))
 }
 
-fn success_envelope(data: DataJson, locale: Locale) -> Content {
+fn success_envelope(data: Content, locale: Locale) -> Content {
     static HEADS: LazyLock<[String; 2]> =
         LazyLock::new(|| [Locale::En, Locale::ZhCn].map(success_head));
     /// The end of the envelope.
@@ -258,7 +231,7 @@ fn success_envelope(data: DataJson, locale: Locale) -> Content {
         Locale::En => en,
         Locale::ZhCn => zh_cn,
     };
-    let DataJson { first, later, memory } = data;
+    let (first, later, memory) = data.into_parts();
     // Exactly as long as the body, so that it is not copied again.
     let mut body = Vec::with_capacity(head.len() + first.len() + END.len());
     body.extend_from_slice(head.as_bytes());

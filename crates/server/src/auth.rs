@@ -114,7 +114,7 @@ pub(crate) async fn switch_group(
 pub(crate) async fn log_out(caller: Caller<'_>, _: NoBody) -> Result<Data<()>, Failure> {
     let Caller { call, claim } = caller;
     call.app.store.sessions().log_out(claim, call.origin()).await?;
-    Ok(Data::null())
+    Data::of(&())
 }
 
 fn session_data(opened: OpenedSession) -> Result<Data<SessionData>, Failure> {

@@ -15,7 +15,7 @@ use kiosque_contract::{
 };
 use kiosque_model::{Claim, Origin, PageRequest, PresentedToken, Refusal, Source, UnixMs};
 
-use crate::answer::{self, Data, DataJson, Form};
+use crate::answer::{self, Data, Form};
 use crate::app::App;
 use crate::failure::Failure;
 use crate::remarks::{IgnoredKeys, Remarks, TokenHint};
@@ -84,7 +84,7 @@ impl<'a> Received<'a> {
     }
 
     /// Answers with the handler of an endpoint.
-    pub(crate) async fn answer<E, H>(self, endpoint: E, handler: H) -> Result<DataJson, Failure>
+    pub(crate) async fn answer<E, H>(self, endpoint: E, handler: H) -> Result<Content, Failure>
     where
         E: Endpoint<Request: Validate>,
         H: AsyncFnOnce(Caller<'a>, E::Request) -> Result<Data<E::Response>, Failure>,
@@ -92,16 +92,11 @@ impl<'a> Received<'a> {
         const { assert!(!E::PAGED, "a paged endpoint: use answer_page") };
         let (caller, request, _) = self.authenticate(endpoint).await?;
         let (app, account) = (caller.call.app, caller.claim.token.account_hint());
-        let data = handler(caller, request).await?.into_json();
-        data.admitted(&app.unread_answers, account)
+        handler(caller, request).await?.admitted(&app.unread_answers, account)
     }
 
     /// Answers with the handler of a paged endpoint.
-    pub(crate) async fn answer_page<E, H>(
-        self,
-        endpoint: E,
-        handler: H,
-    ) -> Result<DataJson, Failure>
+    pub(crate) async fn answer_page<E, H>(self, endpoint: E, handler: H) -> Result<Content, Failure>
     where
         E: Endpoint<Request: Validate>,
         H: AsyncFnOnce(Caller<'a>, E::Request, PageRequest) -> Result<Data<E::Response>, Failure>,
@@ -109,19 +104,18 @@ impl<'a> Received<'a> {
         const { assert!(E::PAGED, "an endpoint without pages: use answer") };
         let (caller, request, page) = self.authenticate(endpoint).await?;
         let (app, account) = (caller.call.app, caller.claim.token.account_hint());
-        let data = handler(caller, request, page).await?.into_json();
-        data.admitted(&app.unread_answers, account)
+        handler(caller, request, page).await?.admitted(&app.unread_answers, account)
     }
 
     /// Answers with the handler of an endpoint that takes no token.
-    pub(crate) async fn answer_anyone<E, H>(self, _: E, handler: H) -> Result<DataJson, Failure>
+    pub(crate) async fn answer_anyone<E, H>(self, _: E, handler: H) -> Result<Content, Failure>
     where
         E: Endpoint<Request: Validate>,
         H: AsyncFnOnce(Call<'a>, E::Request) -> Result<Data<E::Response>, Failure>,
     {
         const { assert!(matches!(E::TOKEN, TokenRule::Ignored), "it takes a token: use answer") };
         let (request, _) = self.call.read::<E>(self.body, &mut self.remarks.ignored)?;
-        Ok(handler(self.call, request).await?.into_json())
+        Ok(handler(self.call, request).await?.json)
     }
 
     /// Reads the token, then the rest. An error in the body or in a field is reported only to a

@@ -59,7 +59,6 @@ const FORM_MAX_BYTES: usize = 16 << 10;
 const OTHER_SITE: &str = "This form was sent by another site, or by a browser that does not say \
                           which site sent it. Open the page again and repeat it.";
 const ROOT: &str = "/console";
-const API_PATH: &str = Section::Api.path();
 
 /// Returns whether a path belongs to the console.
 pub(crate) fn serves(path: &str) -> bool {
@@ -172,8 +171,7 @@ async fn entry(caller: &SignedIn<'_>, path: &str) -> Result<Reply, Failure> {
     }
     let name =
         |segment| percent_decode_str(segment).decode_utf8().map_err(|_| Failure::not_found());
-    let rest = path.strip_prefix("/console/").ok_or_else(Failure::not_found)?;
-    match rest.split('/').collect::<Vec<_>>().as_slice() {
+    match segments(path).as_slice() {
         ["devices", code] => devices::one(caller, reader()?, &name(code)?).await,
         ["orders", group, order] => {
             orders::one(caller, reader()?, &name(group)?, &name(order)?).await
@@ -192,12 +190,16 @@ async fn change(caller: &SignedIn<'_>, form: &Fields) -> Result<Reply, Failure> 
         ACCOUNT_PATH => {
             integrators::end_session(caller, caller.oversight(Right::Fleet)?, form).await
         }
-        path => match path.strip_prefix(API_PATH).map(|rest| rest.split('/').collect::<Vec<_>>()) {
-            Some(rest) if rest.len() == 3 => {
-                let oversight = caller.oversight(Right::Read)?;
-                api::try_call(caller, oversight, (rest[1], rest[2]), form).await
+        path => match segments(path).as_slice() {
+            ["api", document, call] => {
+                api::try_call(caller, caller.oversight(Right::Read)?, (document, call), form).await
             }
             _ => Err(Failure::Method("GET, HEAD")),
         },
     }
+}
+
+/// Returns the segments of a path below the root of the console.
+fn segments(path: &str) -> Vec<&str> {
+    path.strip_prefix("/console/").unwrap_or_default().split('/').collect()
 }

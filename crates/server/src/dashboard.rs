@@ -8,17 +8,19 @@ mod range;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use futures_util::future::{self, BoxFuture};
 use kiosque_contract::{
     BestSellingProduct, DashboardFilter, DeviceAisles, DeviceProfile, DeviceSales, Endpoint,
     NoBody, OnlineDevices, ProductSales, Summary, TrendDay, endpoint,
 };
+use kiosque_listener::Content;
 use kiosque_model::refusal::{Violation, ViolationKind};
 use kiosque_model::{Claim, DeviceCode, GroupId, Refusal};
 use kiosque_store::{
     AislesJson, DashboardQuery, Device, DeviceElement, DevicePart, OnlineSince, ProfileElement,
 };
 
-use crate::answer::{Data, DataJson};
+use crate::answer::Data;
 use crate::app::App;
 use crate::call::{Call, Caller, Received, Validate};
 use crate::failure::Failure;
@@ -29,26 +31,26 @@ use device_list::{Elements, ListFormat, ListPart, ReadPart, Totals};
 /// The length of `rankList` (DASH-17).
 const RANKED_MAX: usize = 10;
 
-/// Runs the handler of a path. Every function of the dashboard has a line here; any other path is
-/// 404.
-pub(crate) async fn route(call: Received<'_>, path: &str) -> Result<DataJson, Failure> {
+/// Returns the outcome of the handler of a path. Every function of the dashboard has a line here;
+/// any other path is 404.
+pub(crate) fn route<'a>(call: Received<'a>, path: &str) -> BoxFuture<'a, Result<Content, Failure>> {
     match path {
-        endpoint::Summary::ROUTE => call.answer(endpoint::Summary, summary).await,
+        endpoint::Summary::ROUTE => Box::pin(call.answer(endpoint::Summary, summary)),
         endpoint::BestSellingProduct::ROUTE => {
-            call.answer(endpoint::BestSellingProduct, best_selling_product).await
+            Box::pin(call.answer(endpoint::BestSellingProduct, best_selling_product))
         }
         endpoint::SalesByDevice::ROUTE => {
-            call.answer(endpoint::SalesByDevice, sales_by_device).await
+            Box::pin(call.answer(endpoint::SalesByDevice, sales_by_device))
         }
-        endpoint::SalesTrend::ROUTE => call.answer(endpoint::SalesTrend, sales_trend).await,
-        endpoint::DeviceAisle::ROUTE => call.answer(endpoint::DeviceAisle, device_aisle).await,
+        endpoint::SalesTrend::ROUTE => Box::pin(call.answer(endpoint::SalesTrend, sales_trend)),
+        endpoint::DeviceAisle::ROUTE => Box::pin(call.answer(endpoint::DeviceAisle, device_aisle)),
         endpoint::DeviceProfile::ROUTE => {
-            call.answer(endpoint::DeviceProfile, device_profile).await
+            Box::pin(call.answer(endpoint::DeviceProfile, device_profile))
         }
         endpoint::OnlineDevices::ROUTE => {
-            call.answer(endpoint::OnlineDevices, online_devices).await
+            Box::pin(call.answer(endpoint::OnlineDevices, online_devices))
         }
-        _ => Err(Refusal::NotFound.into()),
+        _ => Box::pin(future::ready(Err(Failure::not_found()))),
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
+use kiosque_listener::Content;
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::{AccountNo, Limits};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -100,7 +101,7 @@ impl LargeAnswers {
             let part = later.split_to(later.len().min(PART_BYTES));
             (!part.is_empty()).then_some((Ok(part), (later, permit)))
         });
-        Ok(Data::in_parts(json, Box::pin(later)))
+        Ok(Data::of_json(Content::in_parts(json.into(), Box::pin(later))))
     }
 
     /// Returns the failure of a request for whose answer there is no memory.

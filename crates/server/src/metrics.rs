@@ -1,6 +1,6 @@
 //! Metrics in the text format of Prometheus. Names begin with `kiosque_`; no label reveals a group,
-//! a device, an account or a source. Each counter is looked up once, so that a request costs a few
-//! atomic additions.
+//! a device, an account or a source. The counters of requests are looked up once, so that a request
+//! costs a few atomic additions.
 
 mod listeners;
 mod registry;
@@ -14,13 +14,13 @@ use kiosque_listener::ConnectionMetrics;
 use kiosque_model::intake::OrderCounts;
 use kiosque_model::{Refusal, UnixMs};
 use kiosque_store::Store;
-use prometheus::{IntCounter, IntGauge, IntGaugeVec, Registry, TextEncoder};
+use prometheus::{IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Registry, TextEncoder};
 use strum::{IntoStaticStr, VariantArray};
 
 use crate::audience::Audience;
 use crate::failure::{Failure, FailureKind};
 use listeners::{ListenerCounters, ListenerMetrics};
-use registry::{Each, MetricRegistry};
+use registry::MetricRegistry;
 
 /// Every metric of a server.
 #[derive(Debug)]
@@ -30,15 +30,23 @@ pub(crate) struct Metrics {
     registry: Registry,
     gateway: ListenerMetrics,
     operator: ListenerMetrics,
-    logins: Each<LoginOutcome>,
-    faults: Each<FailureKind>,
-    /// New, changed, already stored, and rejected ones.
-    orders: [IntCounter; 4],
-    /// Accepted and rejected ones.
-    heartbeats: [IntCounter; 2],
+    /// By [`LoginOutcome`].
+    logins: IntCounterVec,
+    /// By [`FailureKind`].
+    faults: IntCounterVec,
+    /// By [`ORDER_OUTCOMES`].
+    orders: IntCounterVec,
+    /// By [`HEARTBEAT_OUTCOMES`].
+    heartbeats: IntCounterVec,
     gauges: Gauges,
-    ready: Vec<(&'static str, IntGauge)>,
+    /// By the path of the check.
+    ready: IntGaugeVec,
 }
+
+/// The outcomes of streamed orders.
+const ORDER_OUTCOMES: [&str; 4] = ["accepted", "updated", "unchanged", "rejected"];
+/// The outcomes of heartbeats.
+const HEARTBEAT_OUTCOMES: [&str; 2] = ["accepted", "rejected"];
 
 /// Gauges that are set when metrics are read.
 #[derive(Debug)]
@@ -56,7 +64,7 @@ struct Gauges {
 }
 
 /// The outcome of a login.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[derive(Clone, Copy, Debug, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 enum LoginOutcome {
     Accepted,
@@ -69,24 +77,15 @@ enum LoginOutcome {
 
 impl LoginOutcome {
     fn of<T>(outcome: &Result<T, Failure>) -> LoginOutcome {
-        let refusal = match outcome {
-            Ok(_) => return LoginOutcome::Accepted,
-            Err(Failure::Refusal(refusal)) => refusal,
-            Err(_) => return LoginOutcome::Failed,
-        };
-        match refusal {
-            Refusal::Credentials => LoginOutcome::Refused,
-            Refusal::TooManyFailures { .. } => LoginOutcome::Limited,
-            Refusal::ApiNotEnabled | Refusal::NoGroup => LoginOutcome::NotAllowed,
-            Refusal::Invalid(_)
-            | Refusal::Unreadable(_)
-            | Refusal::NotFound
-            | Refusal::GroupClosed
-            | Refusal::OutOfScope
-            | Refusal::OrderUnknown
-            | Refusal::TokenMissing
-            | Refusal::TokenInvalid
-            | Refusal::SessionExpired => LoginOutcome::Invalid,
+        match outcome {
+            Ok(_) => LoginOutcome::Accepted,
+            Err(Failure::Refusal(refusal)) => match refusal {
+                Refusal::Credentials => LoginOutcome::Refused,
+                Refusal::TooManyFailures { .. } => LoginOutcome::Limited,
+                Refusal::ApiNotEnabled | Refusal::NoGroup => LoginOutcome::NotAllowed,
+                _ => LoginOutcome::Invalid,
+            },
+            Err(_) => LoginOutcome::Failed,
         }
     }
 }
@@ -108,6 +107,7 @@ impl Metrics {
                  or no active group); invalid (the request could not be read); failed \
                  (the server failed).",
                 "outcome",
+                LoginOutcome::VARIANTS.iter().copied(),
             ),
             faults: registry.each(
                 "kiosque_faults_total",
@@ -117,17 +117,20 @@ impl Metrics {
                  overloaded (a limit on concurrent work was reached); internal (a defect, \
                  described in the log).",
                 "kind",
+                FailureKind::VARIANTS.iter().copied(),
             ),
-            orders: registry.by_outcome(
+            orders: registry.each(
                 "kiosque_orders_received_total",
                 "Orders received by the operator's listener, by outcome. Orders of `kiosque \
                  import` are not counted.",
-                ["accepted", "updated", "unchanged", "rejected"],
+                "outcome",
+                ORDER_OUTCOMES,
             ),
-            heartbeats: registry.by_outcome(
+            heartbeats: registry.each(
                 "kiosque_heartbeats_total",
                 "Heartbeats received by the operator's listener, by outcome.",
-                ["accepted", "rejected"],
+                "outcome",
+                HEARTBEAT_OUTCOMES,
             ),
             gauges: Gauges::new(&registry),
             ready: ready(&registry),
@@ -142,25 +145,28 @@ impl Metrics {
 
     /// Counts a failure of the server.
     pub(crate) fn failed(&self, kind: FailureKind) {
-        self.faults.count(&kind);
+        self.faults_of(kind).inc();
     }
 
     /// Returns the number of requests that failed by overload, with the label of their kind.
     pub(crate) fn overload(&self) -> [(&'static str, u64); FailureKind::OVERLOAD.len()] {
-        FailureKind::OVERLOAD.map(|kind| {
-            let count = self.faults.of(&kind).map_or(0, IntCounter::get);
-            (kind.into(), count)
-        })
+        FailureKind::OVERLOAD.map(|kind| (kind.into(), self.faults_of(kind).get()))
     }
 
     /// Returns the number of requests that needed a damaged stored order.
     pub(crate) fn damaged_orders(&self) -> u64 {
-        self.faults.of(&FailureKind::DamagedOrder).map_or(0, IntCounter::get)
+        self.faults_of(FailureKind::DamagedOrder).get()
+    }
+
+    fn faults_of(&self, kind: FailureKind) -> IntCounter {
+        let label: &str = kind.into();
+        self.faults.with_label_values(&[label])
     }
 
     /// Counts the outcome of a login.
     pub(crate) fn logged_in<T>(&self, outcome: &Result<T, Failure>) {
-        self.logins.count(&LoginOutcome::of(outcome));
+        let label: &str = LoginOutcome::of(outcome).into();
+        self.logins.with_label_values(&[label]).inc();
     }
 
     /// Counts an answer to the operator.
@@ -180,26 +186,22 @@ impl Metrics {
     /// Records whether a readiness check succeeds, by its path and its result. Returns the previous
     /// value.
     pub(crate) fn set_ready<T, E>(&self, path: &str, checked: &Result<T, E>) -> bool {
-        let known = self.ready.iter().find(|(known, _)| *known == path);
-        known.is_none_or(|(_, gauge)| {
-            let before = gauge.get();
-            gauge.set(i64::from(checked.is_ok()));
-            before == 1
-        })
+        let gauge = self.ready.with_label_values(&[path]);
+        let before = gauge.get();
+        gauge.set(i64::from(checked.is_ok()));
+        before == 1
     }
 
     /// Counts streamed orders.
     pub(crate) fn received(&self, counts: OrderCounts) {
         let OrderCounts { accepted, updated, unchanged, rejected } = counts;
-        let counts = [accepted, updated, unchanged, rejected];
-        self.orders.iter().zip(counts).for_each(|(counter, count)| counter.inc_by(count));
+        count(&self.orders, ORDER_OUTCOMES, [accepted, updated, unchanged, rejected]);
     }
 
     /// Counts heartbeats.
     pub(crate) fn heard(&self, received: &ActivityReceived) {
-        let [accepted, rejected] = &self.heartbeats;
-        accepted.inc_by(received.accepted);
-        rejected.inc_by(received.rejected_count);
+        let counts = [received.accepted, received.rejected_count];
+        count(&self.heartbeats, HEARTBEAT_OUTCOMES, counts);
     }
 
     /// Returns every metric as text.
@@ -218,19 +220,24 @@ impl Metrics {
     }
 }
 
+/// Adds the number of each outcome to its counter.
+fn count<const N: usize>(counters: &IntCounterVec, outcomes: [&str; N], counts: [u64; N]) {
+    for (outcome, count) in outcomes.iter().zip(counts) {
+        counters.with_label_values(&[outcome]).inc_by(count);
+    }
+}
+
 /// Returns a gauge for each readiness check, which is expected to succeed at first.
-fn ready(registry: &MetricRegistry) -> Vec<(&'static str, IntGauge)> {
+fn ready(registry: &MetricRegistry) -> IntGaugeVec {
     let ready = registry.gauges(
         "kiosque_ready",
         "Whether a readiness check succeeded in the last second, by its path: 1 or 0.",
         &["path"],
     );
-    let of = |path| {
-        let gauge = ready.with_label_values(&[path]);
-        gauge.set(1);
-        (path, gauge)
-    };
-    [Readyz::PATH, ReadyzOrders::PATH].map(of).into()
+    for path in [Readyz::PATH, ReadyzOrders::PATH] {
+        ready.with_label_values(&[path]).set(1);
+    }
+    ready
 }
 
 impl Gauges {

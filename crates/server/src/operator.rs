@@ -82,26 +82,24 @@ async fn route(call: &mut Received<'_>) -> Answer {
     match call.call.path() {
         Livez::PATH => call.answer(Livez, watch::livez).await,
         Metrics::PATH => call.answer(Metrics, watch::metrics).await,
-        ReceiveActivity::PATH => call.answer_holder(ReceiveActivity, activity::receive).await,
-        ListAudit::PATH => call.answer_reader(ListAudit, audit::list).await,
+        ReceiveActivity::PATH => call.answer_json(ReceiveActivity, activity::receive).await,
+        ListAudit::PATH => call.answer_json(ListAudit, audit::list).await,
         ListChanges::PATH => call.answer_lines(ListChanges, changes::list).await,
-        ReadFleet::PATH if call.call.reads() => {
-            call.answer_reader(ReadFleet, inventory::fleet).await
-        }
-        ApplyFleet::PATH => call.answer_holder(ApplyFleet, fleet::apply).await,
+        ReadFleet::PATH if call.call.reads() => call.answer_json(ReadFleet, inventory::fleet).await,
+        ApplyFleet::PATH => call.answer_json(ApplyFleet, fleet::apply).await,
         ListOrders::PATH if call.call.reads() => {
-            call.answer_reader(ListOrders, inventory::orders).await
+            call.answer_json(ListOrders, inventory::orders).await
         }
-        ReceiveOrders::PATH => call.answer_holder(ReceiveOrders, orders::receive).await,
-        ListAccounts::PATH => call.answer_reader(ListAccounts, inventory::accounts).await,
-        ListDevices::PATH => call.answer_reader(ListDevices, inventory::devices).await,
-        ListGroups::PATH => call.answer_reader(ListGroups, inventory::groups).await,
-        ListImports::PATH => call.answer_reader(ListImports, inventory::imports).await,
-        ListProducts::PATH => call.answer_reader(ListProducts, inventory::products).await,
-        ListRates::PATH => call.answer_reader(ListRates, inventory::rates).await,
-        ListSessions::PATH => call.answer_reader(ListSessions, inventory::sessions).await,
-        ReadStatus::PATH => call.answer_reader(ReadStatus, inventory::status).await,
-        ShowDevice::PATH => call.answer_reader(ShowDevice, inventory::device).await,
+        ReceiveOrders::PATH => call.answer_json(ReceiveOrders, orders::receive).await,
+        ListAccounts::PATH => call.answer_json(ListAccounts, inventory::accounts).await,
+        ListDevices::PATH => call.answer_json(ListDevices, inventory::devices).await,
+        ListGroups::PATH => call.answer_json(ListGroups, inventory::groups).await,
+        ListImports::PATH => call.answer_json(ListImports, inventory::imports).await,
+        ListProducts::PATH => call.answer_json(ListProducts, inventory::products).await,
+        ListRates::PATH => call.answer_json(ListRates, inventory::rates).await,
+        ListSessions::PATH => call.answer_json(ListSessions, inventory::sessions).await,
+        ReadStatus::PATH => call.answer_json(ReadStatus, inventory::status).await,
+        ShowDevice::PATH => call.answer_json(ShowDevice, inventory::device).await,
         Readyz::PATH => call.answer(Readyz, watch::readyz).await,
         ReadyzOrders::PATH => call.answer(ReadyzOrders, watch::readyz_orders).await,
         _ => Err(Failure::not_found()),

@@ -276,14 +276,16 @@ fn number(query: &str, key: &'static str, default: i64, most: i64) -> Result<i64
     if values.next().is_some() {
         return Err(violation(key, ViolationKind::Repeated));
     }
-    // Only ASCII digits: no sign, no space.
-    let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
-    let number = std::str::from_utf8(&value).ok().filter(|_| digits);
-    match number.and_then(|number| number.parse::<i64>().ok()) {
+    match std::str::from_utf8(&value).ok().and_then(digits) {
         Some(number @ 1..) if number <= most => Ok(number),
         Some(1..) => Err(violation(key, ViolationKind::OverMaximum(most))),
         _ => Err(violation(key, ViolationKind::NotPositive)),
     }
+}
+
+/// Parses an integer that only consists of ASCII digits: no sign, no space.
+pub(crate) fn digits(text: &str) -> Option<i64> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
 /// Returns a query string or the text of a form with the spaces that are sent as `+`

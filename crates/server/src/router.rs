@@ -5,15 +5,15 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
+use futures_util::future::BoxFuture;
 use http::{Method, Request, Response};
 use kiosque_contract::Endpoint;
 use kiosque_contract::endpoint::{
     DevicePage, LogIn, LogOut, OrderChanges, OrderDetail, QueryOrderList, SwitchGroup,
 };
 use kiosque_listener::{AnswerFuture, Content};
-use kiosque_model::Refusal;
 
-use crate::answer::{self, DataJson, Form};
+use crate::answer::{self, Form};
 use crate::app::App;
 use crate::call::{Call, Received, SentBody};
 use crate::failure::Failure;
@@ -23,18 +23,21 @@ use crate::remarks::Remarks;
 use crate::{auth, changes, dashboard, devices, orders};
 
 /// Answers one request.
-pub(crate) async fn answer(
-    app: Arc<App>,
-    request: Request<SentBody>,
-    peer: IpAddr,
-) -> Response<Content> {
+///
+/// The future is boxed here, so that its code is generated in this crate, which is optimized for
+/// speed, not in the program, which is optimized for size.
+pub(crate) fn answer(app: Arc<App>, request: Request<SentBody>, peer: IpAddr) -> AnswerFuture {
+    Box::pin(answer_here(app, request, peer))
+}
+
+async fn answer_here(app: Arc<App>, request: Request<SentBody>, peer: IpAddr) -> Response<Content> {
     let begun = Instant::now();
     let request_id = app.next_request_id();
     let (head, body) = request.into_parts();
     let (now, request_id) = (app.clock.now(), request_id.as_str());
     let call = Call { app: &app, now, peer, request_id, head: &head };
     let (path, locale, mut remarks) = (call.path(), call.locale(), Remarks::default());
-    let outcome = catch_panic(route(call, body, &mut remarks)).await;
+    let outcome = catch_panic(outcome_of(call, body, &mut remarks)).await;
     tracing::debug!(request.id = request_id, path, refused = ?outcome.as_ref().err(), "answered");
     let code = answer::code(&outcome);
     app.metrics.answered(path, code, begun.elapsed());
@@ -57,36 +60,38 @@ pub(crate) async fn answer(
     }
 }
 
-/// Returns [`answer()`] boxed, for a caller in the console: its future is generated in the program,
-/// and would have a copy of the code of all integrators' requests.
-pub(crate) fn answer_boxed(
-    app: Arc<App>,
-    request: Request<SentBody>,
-    peer: IpAddr,
-) -> AnswerFuture {
-    Box::pin(answer(app, request, peer))
-}
-
-/// Runs the handler of a path. Every endpoint of [`kiosque_contract::ENDPOINTS`] has a line here or
-/// in [`dashboard::route`].
-async fn route(call: Call<'_>, body: SentBody, remarks: &mut Remarks) -> Result<DataJson, Failure> {
+/// Reads a request, and runs the handler of its path.
+async fn outcome_of(
+    call: Call<'_>,
+    body: SentBody,
+    remarks: &mut Remarks,
+) -> Result<Content, Failure> {
     let (app, path, is_post) = (call.app, call.path(), call.head.method == Method::POST);
     let call = Received::read(call, body, remarks).await;
     if !is_post {
-        return Err(Refusal::NotFound.into());
+        return Err(Failure::not_found());
     }
+    let outcome = route(call, path).await;
+    if path == LogIn::ROUTE {
+        app.metrics.logged_in(&outcome);
+    }
+    outcome
+}
+
+/// Returns the outcome of the handler of a path. Every endpoint of [`kiosque_contract::ENDPOINTS`]
+/// has a line here or in [`dashboard::route`]. The future of each handler is boxed: otherwise the
+/// code that drops a request would contain the code that drops every handler's future.
+fn route<'a>(call: Received<'a>, path: &str) -> BoxFuture<'a, Result<Content, Failure>> {
     match path {
-        LogIn::ROUTE => {
-            let outcome = call.answer_anyone(LogIn, auth::log_in).await;
-            app.metrics.logged_in(&outcome);
-            outcome
+        LogIn::ROUTE => Box::pin(call.answer_anyone(LogIn, auth::log_in)),
+        SwitchGroup::ROUTE => Box::pin(call.answer(SwitchGroup, auth::switch_group)),
+        LogOut::ROUTE => Box::pin(call.answer(LogOut, auth::log_out)),
+        DevicePage::ROUTE => Box::pin(call.answer_page(DevicePage, devices::device_page)),
+        QueryOrderList::ROUTE => {
+            Box::pin(call.answer_page(QueryOrderList, orders::query_order_list))
         }
-        SwitchGroup::ROUTE => call.answer(SwitchGroup, auth::switch_group).await,
-        LogOut::ROUTE => call.answer(LogOut, auth::log_out).await,
-        DevicePage::ROUTE => call.answer_page(DevicePage, devices::device_page).await,
-        QueryOrderList::ROUTE => call.answer_page(QueryOrderList, orders::query_order_list).await,
-        OrderDetail::ROUTE => call.answer(OrderDetail, orders::order_detail).await,
-        OrderChanges::ROUTE => call.answer(OrderChanges, changes::order_changes).await,
-        _ => dashboard::route(call, path).await,
+        OrderDetail::ROUTE => Box::pin(call.answer(OrderDetail, orders::order_detail)),
+        OrderChanges::ROUTE => Box::pin(call.answer(OrderChanges, changes::order_changes)),
+        _ => dashboard::route(call, path),
     }
 }

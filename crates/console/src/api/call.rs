@@ -1,6 +1,6 @@
 //! One call: its request, its answers, snippets that send it, and a form that tries it.
 
-use kiosque_openapi::reference::{Answer, CallReference, Content, Field, Parameter};
+use kiosque_openapi::reference::{Answer, CallReference, Content, Field};
 use kiosque_openapi::refusals;
 use maud::{Markup, html};
 
@@ -83,12 +83,10 @@ fn request(frame: &Frame<'_>, view: &CallPage<'_>) -> Markup {
     };
     let body = html! {
         p { (secret) }
-        @for (place, text) in [("query", OF_QUERY), ("header", OF_HEADER)] {
-            @let of_place = |one: &&Parameter| one.place == place;
-            @if call.parameters.iter().any(|one| one.place == place) {
+        @for (parameters, text) in [(&call.query, OF_QUERY), (&call.headers, OF_HEADER)] {
+            @if !parameters.is_empty() {
                 h3 { (frame.say(PARAMETERS)) " " span.note { (frame.say(text)) } }
-                @let listed = call.parameters.iter().filter(of_place).map(|one| &one.field);
-                (fields::list(frame, frame.say(PARAMETERS), listed))
+                (fields::list(frame, frame.say(PARAMETERS), parameters))
             }
         }
         @match &call.body {
@@ -96,7 +94,7 @@ fn request(frame: &Frame<'_>, view: &CallPage<'_>) -> Markup {
             Some(body) => {
                 h3 { (frame.say(BODY)) " " span.note { (body.content_type) } }
                 @if !body.about.is_empty() { p.hint { (prose(frame.language, &body.about)) } }
-                (fields::list(frame, frame.say(BODY), body.fields.iter()))
+                (fields::list(frame, frame.say(BODY), &body.fields))
                 (example(frame, body))
             }
         }
@@ -122,7 +120,7 @@ fn answers(frame: &Frame<'_>, view: &CallPage<'_>) -> Markup {
         (table(frame.say(ANSWERS), &columns, &rows))
         h3 { (frame.say(SUCCESS)) " " span.note { (call.success.content_type) } }
         @if call.success.fields.is_empty() { p { (frame.say(PLAIN)) } } @else {
-            (fields::list(frame, frame.say(SUCCESS), call.success.fields.iter()))
+            (fields::list(frame, frame.say(SUCCESS), &call.success.fields))
         }
         (example(frame, &call.success))
         (failure(frame, view.document, &call.failure))
@@ -142,7 +140,7 @@ fn failure(frame: &Frame<'_>, document: Document, failure: &[Field]) -> Markup {
         @if !failure.is_empty() {
             details.other {
                 summary { (frame.say(FAILURE)) }
-                (fields::list(frame, frame.say(FAILURE), failure.iter()))
+                (fields::list(frame, frame.say(FAILURE), failure))
             }
         }
         @if document == Document::Integrators {

@@ -40,7 +40,7 @@ mod tests {
     /// Returns the texts that the page of a call shows.
     fn texts(call: &CallReference) -> impl Iterator<Item = &str> {
         let sent = call.body.iter().flat_map(|body| &body.fields);
-        let parameters = call.parameters.iter().map(|one| &one.field);
+        let parameters = call.query.iter().chain(&call.headers);
         let fields = parameters.chain(sent).chain(&call.success.fields).chain(&call.failure);
         let own = std::iter::once(&call.summary).chain(&call.paragraphs);
         let bodies = call.body.iter().map(|body| &body.about);

@@ -22,11 +22,7 @@ texts! {
 }
 
 /// Renders fields. `caption` names the table.
-pub(super) fn list<'f>(
-    frame: &Frame<'_>,
-    caption: &str,
-    fields: impl Iterator<Item = &'f Field>,
-) -> Markup {
+pub(super) fn list(frame: &Frame<'_>, caption: &str, fields: &[Field]) -> Markup {
     let columns = columns(frame, &[NAME, TYPE, REQUIRED, NULL, LIMITS, ABOUT], &[]);
     let answer = |is_so: bool| frame.say(if is_so { YES } else { NO });
     let rows = html! {

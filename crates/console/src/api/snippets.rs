@@ -59,13 +59,11 @@ pub(super) fn list(
 
 /// Returns the address of a call, with its required parameters and with those that have a default.
 fn url(call: &CallReference, server: &str) -> String {
-    let of_query = call.parameters.iter().filter(|parameter| parameter.place == "query");
-    let query: Vec<String> = of_query
-        .filter_map(|one| {
-            let sample = one.field.is_required.then(|| sample(&one.field.name));
-            Some(parameter(&one.field.name, one.field.default.as_deref().or(sample)?))
-        })
-        .collect();
+    let query = call.query.iter().filter_map(|field| {
+        let sample = field.is_required.then(|| sample(&field.name));
+        Some(parameter(&field.name, field.default.as_deref().or(sample)?))
+    });
+    let query: Vec<String> = query.collect();
     address(&format!("{server}{}", call.path), &[&query.join("&")])
 }
 

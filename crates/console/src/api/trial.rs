@@ -1,7 +1,7 @@
 //! The form that tries a call, and the answer to it.
 
 use kiosque_contract::{ENDPOINTS, TokenRule};
-use kiosque_openapi::reference::{CallReference, Parameter};
+use kiosque_openapi::reference::CallReference;
 use maud::{Markup, html};
 
 use super::Document;
@@ -145,12 +145,13 @@ pub(super) fn form(
         Form::LogIn => PASSWORD_HINT,
         Form::Session | Form::Business => TOKEN_HINT,
     };
-    let of_query = call.parameters.iter().filter(|one| one.place == "query");
     let body = html! {
         p.hint { (frame.say(hint)) }
         form.try method="post" action=(document.path_of(&call.id)) {
             (secrets(frame, form))
-            @for parameter in of_query { (parameter_field(trial, parameter)) }
+            @for name in call.query.iter().map(|field| &field.name) {
+                (text_field("text", name, name, trial.value(name).unwrap_or_default()))
+            }
             @if form != Form::LogIn { (body_field(frame, call, trial)) }
             @if form.needs_confirmation() { (confirmation(frame, form)) }
             button { (frame.say(SEND)) }
@@ -177,12 +178,6 @@ fn secrets(frame: &Frame<'_>, form: Form) -> Markup {
             Form::Session | Form::Business => (secret(control::TOKEN, frame.say(TOKEN))),
         }
     }
-}
-
-fn parameter_field(trial: &Trial, parameter: &Parameter) -> Markup {
-    let field = &parameter.field;
-    let value = trial.value(&field.name).unwrap_or_default();
-    text_field("text", &field.name, &field.name, value)
 }
 
 fn body_field(frame: &Frame<'_>, call: &CallReference, trial: &Trial) -> Markup {

@@ -2,11 +2,17 @@
 
 use maud::{Markup, html};
 
+use crate::format;
+use crate::frame::Frame;
+use crate::text::Text;
+
 const HEIGHT: i64 = 20;
 const STEP: usize = 8;
 
-/// Renders values as small bars. `summary` is a text with the same values.
-pub(crate) fn spark(values: &[i64], summary: &str) -> Markup {
+/// Renders values as small bars. `summary` has a placeholder for the same values as text.
+pub(crate) fn spark(frame: &Frame<'_>, values: &[i64], summary: Text) -> Markup {
+    let figures: Vec<String> = values.iter().map(|value| format::count(*value)).collect();
+    let summary = summary.fill(frame.language, &[&figures.join(", ")]);
     let most = values.iter().copied().max().unwrap_or_default().max(1);
     let mut path = String::new();
     for (at, value) in values.iter().enumerate() {

@@ -30,8 +30,8 @@ pub(super) fn card_of(frame: &Frame<'_>, view: &Overview) -> Markup {
     let refunding = view.sales.attention.refunding;
     let refunds =
         (refunding > 0).then(|| (frame.say(REFUNDING), refunding_path(&view.groups), refunding));
-    let checks = (view.failed_checks > 0)
-        .then(|| (frame.say(CHECKS), Section::Service.path().to_owned(), view.failed_checks));
+    let checks = (frame.failed_checks > 0)
+        .then(|| (frame.say(CHECKS), Section::Service.path().to_owned(), frame.failed_checks));
     let lines: Vec<(&str, String, i64)> =
         checks.into_iter().chain(devices).chain(refunds).collect();
     let body = html! {

@@ -76,7 +76,7 @@ pub(super) async fn try_call(
         let response = Box::pin(sent(caller, call, form, fields)).await?;
         Outcome::Answered(read(response).await)
     };
-    let names = query_names(call).chain([control::BODY]);
+    let names = call.query.iter().map(|field| field.name.as_str()).chain([control::BODY]);
     let given = names.filter_map(|name| Some((name.to_owned(), fields.text(name)?)));
     let trial = Trial { given: given.collect(), outcome: Some(outcome) };
     // The answer may contain a token.
@@ -93,11 +93,6 @@ fn shown(caller: &SignedIn<'_>, document: Document, call: &CallReference, trial:
     Reply::page(view::call_page(&caller.frame(), &CallPage { document, call, server, trial }))
 }
 
-fn query_names(call: &CallReference) -> impl Iterator<Item = &str> {
-    let of_query = call.parameters.iter().filter(|parameter| parameter.place == "query");
-    of_query.map(|parameter| parameter.field.name.as_str())
-}
-
 /// Answers the call of a form.
 async fn sent(
     caller: &SignedIn<'_>,
@@ -105,8 +100,8 @@ async fn sent(
     form: Form,
     fields: &Fields,
 ) -> Result<Response<Content>, Failure> {
-    let query = query_names(call)
-        .filter_map(|name| Some(format!("{name}={}", encoded(&fields.text(name)?))));
+    let names = call.query.iter().map(|field| &field.name);
+    let query = names.filter_map(|name| Some(format!("{name}={}", encoded(&fields.text(name)?))));
     let query = query.collect::<Vec<_>>().join("&");
     let body = match form {
         Form::Read => Vec::new(),
@@ -142,7 +137,7 @@ async fn sent(
         }
         Form::LogIn | Form::Session | Form::Business => {
             *request.method_mut() = Method::POST;
-            router::answer_boxed(app, request, peer).await
+            router::answer(app, request, peer).await
         }
     })
 }

@@ -57,6 +57,7 @@ pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let listing = Listing { after: after.clone(), limit: PAGE };
     let found = app.store.inventory().search_devices(wanted, listing, now).await?;
     let FoundDevices { devices, next, is_cut: is_partial } = found;
+    let row = |FoundDevice { item, state, orders: week }| DeviceRow { item, state, week };
     let devices = devices.into_iter().map(row).collect();
     let sort = sort.of_part(after.as_deref(), next.as_deref());
     let view = Devices { groups, search, state, needs, after, next, devices, is_partial, sort };
@@ -142,7 +143,7 @@ async fn aisles(caller: &SignedIn<'_>, aisles: Vec<AisleItem>) -> Result<Vec<Ais
 
 /// Returns the first of the days whose orders are shown.
 fn first_of_week(today: Day) -> Day {
-    Day(today.0 + 1 - i64::try_from(WEEK_DAYS).unwrap_or_default())
+    Day(today.0 + 1 - WEEK_DAYS)
 }
 
 /// Counts sales by day and hour of the zone.
@@ -160,13 +161,4 @@ fn hours(sales: &SaleTimes, zone: &Zone, today: Day) -> Vec<(Day, [i64; 24])> {
         }
     }
     hours
-}
-
-fn row(found: FoundDevice) -> DeviceRow {
-    let FoundDevice { item, state, orders } = found;
-    let mut week = [0; WEEK_DAYS];
-    for (day, number) in week.iter_mut().zip(orders) {
-        *day = number;
-    }
-    DeviceRow { item, state, week }
 }

@@ -33,7 +33,7 @@ pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         now,
     });
     let sales = sales.await?.ok_or_else(Failure::not_found)?;
-    let view = Overview { period, groups, sales, failed_checks: caller.failed_checks, sort };
+    let view = Overview { period, groups, sales, sort };
     Ok(caller.reply(format(&query)?, &view, overview::page, "sales.csv", overview::csv))
 }
 

@@ -60,19 +60,11 @@ fn limits(app: &App) -> Vec<Limit> {
         let open = app.metrics.connections(audience).open.get();
         u64::try_from(open).unwrap_or_default()
     };
-    let most = number(limits.connections_max);
-    vec![
-        Limit { name: "connections_max (integrators)", used: open(Audience::Gateway), most },
-        Limit { name: "connections_max (operator)", used: open(Audience::Operator), most },
-        Limit {
-            name: "ingest_streams_max",
-            used: number(app.intake.streams_open()),
-            most: number(limits.ingest_streams_max),
-        },
-        Limit {
-            name: "ingest_queue_max_bytes",
-            used: number(app.intake.queue_bytes()),
-            most: number(limits.ingest_queue_max_bytes),
-        },
-    ]
+    let used = [
+        ("connections_max (integrators)", open(Audience::Gateway), limits.connections_max),
+        ("connections_max (operator)", open(Audience::Operator), limits.connections_max),
+        ("ingest_streams_max", number(app.intake.streams_open()), limits.ingest_streams_max),
+        ("ingest_queue_max_bytes", number(app.intake.queue_bytes()), limits.ingest_queue_max_bytes),
+    ];
+    used.map(|(name, used, most)| Limit { name, used, most: number(most) }).into()
 }

@@ -2,12 +2,12 @@
 //! (DASH-27). A part is read when the client has received the previous one, so that an unread
 //! answer holds no snapshot and no connection to the database.
 
-use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use futures_util::stream;
-use kiosque_listener::{BrokenOff, LaterParts};
+use kiosque_listener::{BrokenOff, Content, LaterParts};
 use kiosque_model::Claim;
 use kiosque_store::{DevicePart, Error};
 use serde::Serialize;
@@ -65,7 +65,7 @@ pub(super) enum ListFormat {
 
 /// Reads a part of a list.
 pub(super) type ReadPart = Box<dyn Fn(Claim, DevicePart) -> ReadingPart + Send + Sync>;
-type ReadingPart = Pin<Box<dyn Future<Output = Result<ListPart, Failure>> + Send>>;
+type ReadingPart = BoxFuture<'static, Result<ListPart, Failure>>;
 
 impl Elements {
     /// Begins the element of a device; returns whether it belongs to this part.
@@ -151,13 +151,21 @@ pub(super) async fn answer<T>(
         }
     };
     let (app, request_id) = (Arc::clone(call.app), call.request_id.to_owned());
-    let (part, totals) = (begin, Totals::default());
-    let rest =
-        Box::new(Rest { app, request_id, claim, format, read, part, totals, _permit: permit });
+    let mut rest = Rest {
+        app,
+        request_id,
+        claim,
+        format,
+        read,
+        part: begin,
+        totals: Totals::default(),
+        is_complete: false,
+        _permit: permit,
+    };
     let mut json = format.opening(None).into_bytes();
     json.extend_from_slice(&first.first());
-    let later = rest.after(first).into_parts();
-    Ok(Data::in_parts(json, later))
+    rest.count(first);
+    Ok(Data::of_json(Content::in_parts(json.into(), rest.into_parts())))
 }
 
 fn whole(format: ListFormat, part: &ListPart) -> Vec<u8> {
@@ -179,61 +187,45 @@ struct Rest {
     /// The next part.
     part: DevicePart,
     totals: Totals,
+    /// Whether the last device has been read.
+    is_complete: bool,
     _permit: LargeAnswerPermit,
 }
 
-/// The unsent end of an answer.
-enum Remaining {
-    Parts(Box<Rest>),
-    /// The text after the elements.
-    Closing(String),
-}
-
-impl Remaining {
+impl Rest {
     fn into_parts(self) -> LaterParts {
-        Box::pin(stream::try_unfold(Some(self), |remaining| async {
-            match remaining {
-                None => Ok(None),
-                Some(Remaining::Closing(text)) => Ok(Some((Bytes::from(text), None))),
-                Some(Remaining::Parts(rest)) => {
-                    let (json, remaining) = rest.read().await?;
-                    Ok(Some((json, Some(remaining))))
-                }
-            }
+        Box::pin(stream::try_unfold(Some(Box::new(self)), |rest| async move {
+            let Some(rest) = rest else { return Ok(None) };
+            rest.next().await.map(Some)
         }))
     }
-}
 
-impl Rest {
-    /// Reads the next part.
-    async fn read(mut self: Box<Self>) -> Result<(Bytes, Remaining), BrokenOff> {
+    /// Returns the next part, and the rest, unless the part is the text after the elements.
+    async fn next(mut self: Box<Self>) -> Result<(Bytes, Option<Box<Self>>), BrokenOff> {
+        if self.is_complete {
+            return Ok((self.format.closing(Some(self.totals)).into(), None));
+        }
         // Each part proves the session again, at its own time.
         self.claim.now = self.app.clock.now();
         let reading = (self.read)(self.claim.clone(), self.part.clone());
-        match catch_panic(reading).await {
-            Ok(part) => {
-                let is_first = self.totals.devices == 0;
-                let json = if is_first { part.first() } else { part.json.clone() };
-                Ok((json, self.after(part)))
-            }
-            Err(failure) => Err(self.broken_off(&failure)),
-        }
+        let part = catch_panic(reading).await.map_err(|failure| self.broken_off(&failure))?;
+        let is_first = self.totals.devices == 0;
+        let json = if is_first { part.first() } else { part.json.clone() };
+        self.count(part);
+        Ok((json, Some(self)))
     }
 
-    /// Counts a part, and returns the rest of the answer.
-    fn after(mut self: Box<Self>, part: ListPart) -> Remaining {
+    /// Counts a part, and determines the next one.
+    fn count(&mut self, part: ListPart) {
         let ListPart { json, totals, next } = part;
         self.totals.devices += totals.devices;
         self.totals.online += totals.online;
-        let Some(after) = next else {
-            return Remaining::Closing(self.format.closing(Some(self.totals)));
-        };
-        self.part.after = after;
+        self.is_complete = next.is_none();
+        self.part.after = next.unwrap_or_default();
         let devices = usize::try_from(totals.devices).unwrap_or_default();
         if let Some(fitting) = devices.saturating_mul(PART_BYTES).checked_div(json.len()) {
             self.part.size = fitting.clamp(1, DEVICES_MAX);
         }
-        Remaining::Parts(self)
     }
 
     fn broken_off(&self, failure: &Failure) -> BrokenOff {

@@ -6,7 +6,6 @@ use prometheus::{
     Gauge, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
     Registry,
 };
-use strum::VariantArray;
 
 /// Upper bounds of the buckets of durations, in seconds.
 pub(super) const DURATIONS_S: [f64; 13] =
@@ -34,15 +33,20 @@ impl MetricRegistry {
         self.registered(IntCounter::new(name, help))
     }
 
-    /// Returns the counters with one name, one for each outcome.
-    pub(super) fn by_outcome<const N: usize>(
+    /// Returns the counters with one name, at zero for each of the values of their only label.
+    pub(super) fn each<V: Into<&'static str>>(
         &self,
         name: &str,
         help: &str,
-        outcomes: [&str; N],
-    ) -> [IntCounter; N] {
-        let counters = self.counters(name, help, &["outcome"]);
-        outcomes.map(|outcome| counters.with_label_values(&[outcome]))
+        label: &str,
+        values: impl IntoIterator<Item = V>,
+    ) -> IntCounterVec {
+        let counters = self.counters(name, help, &[label]);
+        for value in values {
+            let value: &str = value.into();
+            counters.with_label_values(&[value]);
+        }
+        counters
     }
 
     pub(super) fn gauge(&self, name: &str, help: &str) -> IntGauge {
@@ -58,19 +62,6 @@ impl MetricRegistry {
     ) -> HistogramVec {
         let opts = HistogramOpts::new(name, help).buckets(bounds.to_vec());
         self.registered(HistogramVec::new(opts, labels))
-    }
-
-    /// Returns the counters with one name, one for each value of its only label.
-    pub(super) fn each<K>(&self, name: &str, help: &str, label: &str) -> Each<K>
-    where
-        K: VariantArray + Copy + Into<&'static str>,
-    {
-        let counters = self.counters(name, help, &[label]);
-        let counter = |key: &K| {
-            let value: &str = (*key).into();
-            (*key, counters.with_label_values(&[value]))
-        };
-        Each(K::VARIANTS.iter().map(counter).collect())
     }
 
     /// Adds the metrics that never change: the version, and the time of the start.
@@ -94,22 +85,5 @@ impl MetricRegistry {
         let registered = self.0.register(Box::new(metric.clone()));
         registered.expect("each name is registered once");
         metric
-    }
-}
-
-/// The counters with one name, by the value of their label.
-#[derive(Debug)]
-pub(super) struct Each<K>(Vec<(K, IntCounter)>);
-
-impl<K: PartialEq> Each<K> {
-    /// Returns the counter of `key`, if there is one.
-    pub(super) fn of(&self, key: &K) -> Option<&IntCounter> {
-        self.0.iter().find(|(known, _)| known == key).map(|(_, counter)| counter)
-    }
-
-    pub(super) fn count(&self, key: &K) {
-        if let Some(counter) = self.of(key) {
-            counter.inc();
-        }
     }
 }

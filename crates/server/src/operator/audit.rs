@@ -7,8 +7,9 @@ use kiosque_store::{AuditEntry, AuditQuery};
 
 use super::call::Caller;
 use super::cursor::Cursor;
-use super::query::{Query, digits};
+use super::query::Query;
 use crate::failure::Failure;
+use crate::request::digits;
 
 pub(super) async fn list(caller: Caller<'_>) -> Result<AuditPage, Failure> {
     let query = audit_query(caller.query)?;

@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::{Method, header};
 use hyper::body::Body;
 use kiosque_contract::operator_call::{CallMethod, OPERATOR_CALLS, OperatorCall, Text};
@@ -53,34 +52,27 @@ impl<'a> Received<'a> {
         C: OperatorCall<Response = Text>,
         H: AsyncFnOnce(&'a App) -> Result<Text, Failure>,
     {
-        const { assert!(C::RIGHT.is_none(), "the call takes a key: use answer_holder") };
+        const { assert!(C::RIGHT.is_none(), "the call takes a key: use answer_json") };
         self.check_method(call)?;
-        let body = match handler(self.call.app).await? {
-            Text::Borrowed(text) => Bytes::from_static(text.as_bytes()),
-            Text::Owned(text) => Bytes::from(text),
-        };
-        Ok(with_content(C::CONTENT_TYPE, body))
+        let text = handler(self.call.app).await?;
+        Ok(with_content(C::CONTENT_TYPE, text.into_owned()))
     }
 
-    /// Answers with the handler of a call that changes the stored data, in JSON.
-    pub(super) async fn answer_holder<'c, C, H>(&'c mut self, call: C, handler: H) -> Answer
-    where
-        C: OperatorCall,
-        H: AsyncFnOnce(Caller<'c>) -> Result<C::Response, Failure>,
-    {
-        const { assert!(matches!(C::METHOD, CallMethod::Post), "it reads: use answer_reader") };
-        json_answer(call, &handler(self.authorize(call).await?).await?)
-    }
-
-    /// Answers with the handler of a call that reads the stored data; see [`read_permit`].
-    pub(super) async fn answer_reader<'c, C, H>(&'c mut self, call: C, handler: H) -> Answer
+    /// Answers with the handler of a call that takes a key, in JSON. A call that reads the stored
+    /// data waits for a permit; see [`read_permit`].
+    pub(super) async fn answer_json<'c, C, H>(&'c mut self, call: C, handler: H) -> Answer
     where
         C: OperatorCall,
         H: AsyncFnOnce(Caller<'c>) -> Result<C::Response, Failure>,
     {
         let caller = self.authorize(call).await?;
-        let _permit = read_permit(caller.call.app).await?;
-        json_answer(call, &handler(caller).await?)
+        let _permit = match C::METHOD {
+            CallMethod::Get => Some(read_permit(caller.call.app).await?),
+            CallMethod::Post => None,
+        };
+        let response = handler(caller).await?;
+        let body = serde_json::to_vec(&response).map_err(|error| Failure::internal(&error))?;
+        Ok(with_content(C::CONTENT_TYPE, body))
     }
 
     /// Answers with the handler of a call whose answer is lines, which are read while they are
@@ -138,9 +130,4 @@ impl<'a> Received<'a> {
         // The answer is sent in any case.
         let _ = tokio::time::timeout(DRAIN_TIMEOUT, rest).await;
     }
-}
-
-fn json_answer<C: OperatorCall>(_: C, response: &C::Response) -> Answer {
-    let body = serde_json::to_vec(response).map_err(|error| Failure::internal(&error))?;
-    Ok(with_content(C::CONTENT_TYPE, body))
 }

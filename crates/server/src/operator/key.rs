@@ -5,20 +5,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::StatusCode;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use hyper::body::Body;
 use kiosque_contract::operator_call::OperatorCall;
 use kiosque_ingest::ndjson::RawLine;
-use kiosque_listener::BoxError;
 use kiosque_model::{KeyDigest, UnixMs};
 use kiosque_store::{KeyHolder, KeyUse};
 
 use super::lines::Lines;
 use crate::app::App;
-use crate::call::Call;
+use crate::call::{Call, SentBody};
 use crate::failure::Failure;
 
 const SCHEME: &[u8] = b"bearer";
@@ -110,9 +107,9 @@ impl StreamKey {
     ///
     /// # Errors
     /// An error of the body, or the key was revoked before the lines arrived.
-    pub(super) async fn next_chunk<B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin>(
+    pub(super) async fn next_chunk(
         &mut self,
-        lines: &mut Lines<'_, B>,
+        lines: &mut Lines<'_, SentBody>,
         chunk_bytes: usize,
     ) -> Result<Option<Vec<RawLine>>, Failure> {
         let chunk = tokio::select! {

@@ -101,48 +101,43 @@ impl<B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin> Lines<'_, B> {
     ) -> Result<Option<Vec<RawLine>>, Failure> {
         let mut lines = Vec::new();
         let mut bytes = 0;
-        let mut ends = Instant::now() + self.idle_deadline;
+        let mut ends = None;
+        loop {
+            let line = match self.next_line(ends).await {
+                Ok(Some(line)) => line,
+                Err(failure) if lines.is_empty() => return Err(failure),
+                Ok(None) | Err(_) => break,
+            };
+            yield_if_due();
+            ends.get_or_insert_with(|| Instant::now() + LINGER);
+            bytes += line.text.len();
+            lines.push(line);
+            if lines.len() >= CHUNK_LINES || bytes >= chunk_bytes {
+                break;
+            }
+        }
+        Ok((!lines.is_empty()).then_some(lines))
+    }
+
+    /// Returns the next line; `None` at the end. Its data must arrive by `ends`, or, without that,
+    /// without a pause that is too long.
+    async fn next_line(&mut self, ends: Option<Instant>) -> Result<Option<RawLine>, Failure> {
         loop {
             while !self.buffer.is_empty() {
                 let (consumed, line) = self.splitter.push(&self.buffer);
                 self.buffer.advance(consumed);
-                let line = match line {
-                    Ok(Some(line)) => line,
-                    Ok(None) => continue,
-                    Err(error) if lines.is_empty() => return Err(no_json(error)),
-                    Err(_) => return Ok(Some(lines)),
-                };
-                yield_if_due();
-                if lines.is_empty() {
-                    ends = Instant::now() + LINGER;
-                }
-                bytes += line.text.len();
-                lines.push(line);
-                if lines.len() >= CHUNK_LINES || bytes >= chunk_bytes {
-                    return Ok(Some(lines));
+                if let Some(line) = line.map_err(no_json)? {
+                    return Ok(Some(line));
                 }
             }
-            match self.receive(ends).await {
-                Ok(Some(data)) => {
-                    self.buffer = data;
-                    if lines.is_empty() {
-                        ends = Instant::now() + self.idle_deadline;
-                    }
-                    // The buffer may be large: other tasks of this thread run first.
-                    tokio::task::yield_now().await;
-                }
-                Ok(None) => {
-                    self.is_ended = true;
-                    match self.splitter.finish() {
-                        Ok(last) => lines.extend(last),
-                        Err(error) if lines.is_empty() => return Err(no_json(error)),
-                        Err(_) => {}
-                    }
-                    return Ok((!lines.is_empty()).then_some(lines));
-                }
-                Err(failure) if lines.is_empty() => return Err(failure),
-                Err(_) => return Ok(Some(lines)),
-            }
+            let ends = ends.unwrap_or_else(|| Instant::now() + self.idle_deadline);
+            let Some(data) = self.receive(ends).await? else {
+                self.is_ended = true;
+                return self.splitter.finish().map_err(no_json);
+            };
+            self.buffer = data;
+            // The buffer may be large: other tasks of this thread run first.
+            tokio::task::yield_now().await;
         }
     }
 

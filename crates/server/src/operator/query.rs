@@ -8,7 +8,7 @@ use kiosque_store::Listing;
 use super::cursor::Cursor;
 use crate::failure::Failure;
 use crate::remarks::IgnoredKeys;
-use crate::request::{declared, ignore_others, values, with_spaces};
+use crate::request::{declared, digits, ignore_others, values, with_spaces};
 
 /// Default number of entries of a page.
 const LIMIT_DEFAULT: i64 = 100;
@@ -156,9 +156,4 @@ impl Query {
         let errors = self.errors.into_iter().map(|(key, error)| format!("{key} {error}"));
         Err(Failure::bad_query(errors.collect()))
     }
-}
-
-/// Parses an integer that only consists of ASCII digits.
-pub(super) fn digits(text: &str) -> Option<i64> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
