@@ -189,10 +189,13 @@ pub(crate) fn has_fields(object: &Value, fields: &[(&str, Type)]) -> Expected {
     Ok(())
 }
 
-/// Expects each object of a list to have all of these fields.
-pub(crate) fn all_have_fields(list: &Value, fields: &[(&str, Type)]) -> Expected {
+/// Expects each object of a list to have all of these fields, and returns the list.
+pub(crate) fn all_have_fields<'v>(
+    list: &'v Value,
+    fields: &[(&str, Type)],
+) -> Expected<&'v [Value]> {
     let list = list.as_array().ok_or_else(|| "an array".to_owned())?;
-    list.iter().try_for_each(|object| has_fields(object, fields))
+    list.iter().try_for_each(|object| has_fields(object, fields)).map(|()| list.as_slice())
 }
 
 fn shown(object: &Value) -> String {

@@ -9,8 +9,9 @@ use crate::paths::{DEVICES, LOGIN};
 use crate::secrets::Secrets;
 
 /// The account that a request belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Caller {
+    #[default]
     First,
     Second,
 }

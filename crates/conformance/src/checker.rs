@@ -10,13 +10,11 @@ use kiosque_https_client::HttpsClient;
 use kiosque_model::UnixMs;
 
 use crate::answer::Answer;
-use crate::ask::{Ask, excerpt};
+use crate::ask::{Ask, Caller, excerpt};
 use crate::credentials::Credentials;
 use crate::facts::Facts;
 use crate::recorded::{Recorded, Recorder};
-use crate::rule::{Effect, Mark, Rule};
-use crate::rules::{ACCOUNTS, DASHBOARD};
-use crate::second::Second;
+use crate::rule::{Effect, Mark, Needs, Rule};
 use crate::secrets::Secrets;
 
 /// Sends a request and returns its answer, or why there is none.
@@ -131,7 +129,8 @@ impl Checker {
     /// Adds a second account, for the rules that need one.
     #[must_use]
     pub fn with_second(mut self, account: &Credentials) -> Checker {
-        let second = Second { account: account.clone(), ..Second::default() };
+        let caller = Caller::Second;
+        let second = Facts { account: account.clone(), caller, ..Facts::default() };
         self.facts.second = Some(Box::new(second));
         self.secrets.add_password(&account.password);
         self
@@ -182,7 +181,7 @@ impl Checker {
         let mut outcome = Outcome::Met;
         for step in rule.steps {
             let Some(ask) = (step.ask)(&self.facts) else {
-                outcome = Outcome::NotShown(self.missing(rule));
+                outcome = Outcome::NotShown(self.missing(rule.needs));
                 break;
             };
             let answer = match self.send(&ask).await {
@@ -263,18 +262,18 @@ impl Checker {
     }
 
     /// Returns what is missing to test a rule.
-    fn missing(&self, rule: &Rule) -> &'static str {
-        match (rule.chapter(), &self.facts.second) {
-            (ACCOUNTS, None) => "needs --second-account",
-            (ACCOUNTS, Some(_)) => {
+    fn missing(&self, needs: Needs) -> &'static str {
+        match needs {
+            Needs::Orders => "needs two groups with devices, and a device with orders",
+            Needs::OrdersOfEach => {
+                "needs two groups with devices, and a device with orders in each"
+            }
+            Needs::SecondAccount if self.facts.second.is_none() => "needs --second-account",
+            Needs::SecondAccount => {
                 "needs a second account with devices and orders in a default group that the \
                  first one lacks"
             }
-            (DASHBOARD, _) => "needs the path of Kiosque, which the contract does not specify",
-            _ if rule.id == "orders.selected-group" => {
-                "needs two groups with devices, and a device with orders in each"
-            }
-            _ => "needs two groups with devices, and a device with orders",
+            Needs::KiosquePath => "needs the path of Kiosque, which the contract does not specify",
         }
     }
 }

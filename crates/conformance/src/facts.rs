@@ -6,7 +6,6 @@ use crate::answer::Answer;
 use crate::ask::{Ask, Caller};
 use crate::credentials::Credentials;
 use crate::paths::{LOGIN, LOGOUT, ORDERS, SWITCH};
-use crate::second::Second;
 
 /// A group, a device, a trade number, a password and a token that do not exist on any platform.
 pub(crate) const UNKNOWN: &str = "no-such-kiosque-check";
@@ -20,6 +19,7 @@ pub(crate) const DAY_MS: i64 = 86_400_000;
 #[derive(Clone, Default)]
 pub(crate) struct Facts {
     pub(crate) account: Credentials,
+    pub(crate) caller: Caller,
     /// The time when the check began.
     pub(crate) now_ms: i64,
     /// `data` of the last login or switch.
@@ -41,7 +41,9 @@ pub(crate) struct Facts {
     /// Another group than the default one, and the devices that are listed for it.
     pub(crate) other_group: Option<String>,
     pub(crate) other_devices: Vec<Value>,
-    pub(crate) second: Option<Box<Second>>,
+    /// The second account, with the data that the first one cannot see: the default group, its
+    /// devices, and orders of one of them.
+    pub(crate) second: Option<Box<Facts>>,
     /// The answer before the last one, of the same rule.
     pub(crate) before: Option<Answer>,
 }
@@ -49,7 +51,7 @@ pub(crate) struct Facts {
 impl Facts {
     /// Returns a login of the account.
     pub(crate) fn log_in(&self) -> Ask {
-        Ask::log_in(&self.account.username, &self.account.password)
+        Ask::log_in(&self.account.username, &self.account.password).by(self.caller)
     }
 
     /// Returns a login with a wrong password.
@@ -65,7 +67,7 @@ impl Facts {
 
     /// Returns a call with the token and any body.
     pub(crate) fn call(&self, path: &str, body: &str) -> Ask {
-        Ask::post(path).token(&self.token).body(body)
+        Ask::post(path).by(self.caller).token(&self.token).body(body)
     }
 
     /// Returns a call of List devices with the token.
@@ -75,7 +77,7 @@ impl Facts {
 
     /// Returns a call with the token and a body of JSON.
     pub(crate) fn call_with(&self, path: &str, body: &Value) -> Ask {
-        Ask::post(path).token(&self.token).json(body)
+        self.call(path, &body.to_string())
     }
 
     /// Returns a call with the token and a range, in milliseconds.
@@ -102,6 +104,12 @@ impl Facts {
     pub(crate) fn orders_of_device(&self, query: &str) -> Option<Ask> {
         let body = json!({"deviceCode": self.device.as_ref()?, "includeHistory": true});
         Some(self.call_with(ORDERS, &body).query(query))
+    }
+
+    /// Returns the trade number of an order.
+    pub(crate) fn trade_number(&self) -> Option<&str> {
+        let mut numbers = self.orders.iter().filter_map(|order| order["tradeNo"].as_str());
+        numbers.find(|number| !number.is_empty())
     }
 
     /// Returns a device of the other group that the selected one does not have.
@@ -132,11 +140,10 @@ impl Facts {
 
     /// Records the token of a login or a switch, and its end by a log out.
     pub(crate) fn learn(&mut self, ask: &Ask, answer: &Answer) {
-        if answer.success().is_err() {
-            return;
+        if let Some(second) = self.second.as_mut().filter(|second| second.caller == ask.caller) {
+            return second.learn(ask, answer);
         }
-        if ask.caller == Caller::Second {
-            self.second.iter_mut().for_each(|second| second.learn(ask.path(), answer));
+        if answer.success().is_err() {
             return;
         }
         match ask.path() {

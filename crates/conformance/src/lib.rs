@@ -15,7 +15,6 @@ mod recorded;
 mod report;
 mod rule;
 mod rules;
-mod second;
 mod secrets;
 mod survey;
 

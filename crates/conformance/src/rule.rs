@@ -17,6 +17,8 @@ pub struct Rule {
     pub mark: Mark,
     /// The effect of its check on sessions.
     pub effect: Effect,
+    /// What its check needs.
+    pub(crate) needs: Needs,
     pub(crate) steps: &'static [Step],
 }
 
@@ -38,6 +40,19 @@ pub enum Effect {
     ChangesSession,
 }
 
+/// What the check of a rule needs, and a server or its accounts may lack.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Needs {
+    /// Two groups with devices, and a device with orders.
+    Orders,
+    /// The same, and a device with orders in each group.
+    OrdersOfEach,
+    /// A second account, with data that the first one cannot see.
+    SecondAccount,
+    /// A path that the contract does not specify.
+    KiosquePath,
+}
+
 /// A request, and what its answer must be.
 #[derive(Debug)]
 pub(crate) struct Step {
@@ -48,6 +63,11 @@ pub(crate) struct Step {
 }
 
 impl Rule {
+    /// Returns the rule with other needs than [`Needs::Orders`].
+    pub(crate) const fn needing(self, needs: Needs) -> Rule {
+        Rule { needs, ..self }
+    }
+
     /// Returns the part of the id before its point, which the rules on a subject share.
     #[must_use]
     pub fn chapter(&self) -> &'static str {

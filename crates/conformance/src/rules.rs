@@ -28,16 +28,12 @@ macro_rules! rule {
             text: $text,
             mark: $crate::rule::Mark::$mark,
             effect: $crate::rule::Effect::$effect,
+            needs: $crate::rule::Needs::Orders,
             steps: &[$($crate::rule::Step { ask: $ask, expect: $expect }),+],
         }
     };
 }
 use rule;
-
-/// The chapter of the rules that need a second account.
-pub(crate) const ACCOUNTS: &str = "accounts";
-/// The chapter whose contract rules need a path that the contract does not specify.
-pub(crate) const DASHBOARD: &str = "dashboard";
 
 /// Returns every rule, in the order of `docs/interface.md`.
 pub fn all() -> impl Iterator<Item = &'static Rule> {

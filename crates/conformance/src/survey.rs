@@ -17,10 +17,11 @@ impl Checker {
         self.survey_second().await?;
         self.log_in().await?;
         if let Some(second) = &mut self.facts.second
-            && let Some(id) = &second.group
-            && groups_of(&self.facts.session).any(|own| own == id)
+            && groups_of(&self.facts.session).any(|own| own == second.default_group)
         {
-            (second.group, second.device, second.trade_number) = (None, None, None);
+            second.default_group.clear();
+            second.devices.clear();
+            second.orders.clear();
         }
         self.survey_devices().await?;
         let facts = &self.facts;
@@ -66,20 +67,18 @@ impl Checker {
         Ok(())
     }
 
-    /// Logs the second account in, and finds a device and an order of its default group.
+    /// Logs the second account in, and finds the devices of its default group, and orders with a
+    /// trade number.
     async fn survey_second(&mut self) -> Result<(), CannotRun> {
         self.log_in_second().await?;
         let Some(mut second) = self.facts.second.take() else { return Ok(()) };
-        second.group = second.session["groupId"].as_str().map(str::to_owned);
-        let devices = self.send(&second.call(DEVICES, "{}")).await?.listed("records");
-        let codes: Vec<&str> = devices.iter().filter_map(|it| it["deviceCode"].as_str()).collect();
-        second.device = codes.first().map(|code| (*code).to_owned());
+        second.default_group = second.group().to_owned();
+        second.devices = self.send(&second.call(DEVICES, "{}")).await?.listed("records");
+        let codes = second.devices.iter().filter_map(|device| device["deviceCode"].as_str());
         for code in codes {
-            let body = json!({"deviceCode": code, "includeHistory": true}).to_string();
-            let orders = self.send(&second.call(ORDERS, &body)).await?.listed("records");
-            let mut numbers = orders.iter().filter_map(|order| order["tradeNo"].as_str());
-            second.trade_number = numbers.find(|number| !number.is_empty()).map(str::to_owned);
-            if second.trade_number.is_some() {
+            let body = json!({"deviceCode": code, "includeHistory": true});
+            second.orders = self.send(&second.call_with(ORDERS, &body)).await?.listed("records");
+            if second.trade_number().is_some() {
                 break;
             }
         }

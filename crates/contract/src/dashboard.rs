@@ -276,10 +276,10 @@ pub struct Aisle<'a> {
     /// Items in it, as last reported.
     pub curr_stock: i64,
     /// 1 when it sells, else 0.
-    #[schemars(schema_with = "crate::schema::flag")]
+    #[schemars(with = "crate::schema::Flag")]
     pub is_enable: i64,
     /// 1 when it is out of order, else 0.
-    #[schemars(schema_with = "crate::schema::flag")]
+    #[schemars(with = "crate::schema::Flag")]
     pub is_broken: i64,
     /// The product in it.
     pub goods_id: Cow<'a, str>,
@@ -350,7 +350,7 @@ pub struct OnlineDevice<'a> {
     /// Its name.
     pub device_name: Cow<'a, str>,
     /// 1 when its last activity is recent, else 0.
-    #[schemars(schema_with = "crate::schema::flag")]
+    #[schemars(with = "crate::schema::Flag")]
     pub is_online: i64,
     /// Its last activity in this group, Unix milliseconds; null when there was none.
     pub last_active_timestamp: Option<i64>,

@@ -54,7 +54,7 @@ pub struct DeviceRecord<'a> {
     /// Its location; may be empty.
     pub address: Cow<'a, str>,
     /// 1 when its last activity is recent, else 0.
-    #[schemars(schema_with = "crate::schema::flag")]
+    #[schemars(with = "crate::schema::Flag")]
     pub is_online: i64,
     /// Items in all its aisles, as last reported.
     pub total_curr_stock: i64,

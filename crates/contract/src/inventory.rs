@@ -366,7 +366,7 @@ pub struct ImportItem {
     /// When it ended; null while it runs, and at first if its process was lost.
     pub ended_timestamp: Option<i64>,
     /// Whether it runs, is complete, or was interrupted.
-    #[schemars(schema_with = "crate::schema::import_state")]
+    #[schemars(with = "crate::schema::ImportState")]
     pub state: ImportState,
     /// Its user, its files, and the counts once it is complete; the reason if it was interrupted.
     pub details: AuditDetails,

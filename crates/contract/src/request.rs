@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::Example;
+use crate::schema::Flag;
 
 /// The body of a call.
 pub trait Request: Serialize + DeserializeOwned + JsonSchema + Example {
@@ -56,7 +57,7 @@ impl JsonSchema for ZeroOrOne {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        crate::schema::flag(generator)
+        generator.subschema_for::<Flag>()
     }
 }
 

@@ -73,14 +73,6 @@ fn text() -> Schema {
     json_schema!({ "type": "string" })
 }
 
-pub(crate) fn flag(generator: &mut SchemaGenerator) -> Schema {
-    generator.subschema_for::<Flag>()
-}
-
-pub(crate) fn import_state(generator: &mut SchemaGenerator) -> Schema {
-    generator.subschema_for::<ImportState>()
-}
-
 pub(crate) fn pay_status(generator: &mut SchemaGenerator) -> Schema {
     open::<PayStatus>(generator, integer())
 }

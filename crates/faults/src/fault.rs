@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use strum::IntoStaticStr;
 
-use crate::noun::Noun;
+use crate::calls::Calls;
 
 /// A fault of some answers, parsed from a text such as `every(7, code500(orders))`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub(crate) kind: Kind,
     /// The calls that it selects.
-    pub(crate) nouns: Vec<Noun>,
+    pub(crate) calls: Vec<Calls>,
     pub(crate) trigger: Trigger,
     /// The text from which it was parsed.
     pub(crate) text: String,

@@ -13,8 +13,8 @@ mod parser;
 use std::fmt::Write as _;
 use std::str::FromStr;
 
+use crate::calls::Calls;
 use crate::fault::Fault;
-use crate::noun::Noun;
 
 use forms::FORMS;
 use parser::Parser;
@@ -57,10 +57,10 @@ pub fn reference() -> String {
         // Writing to a string does not fail.
         let _ = writeln!(text, "  {usage:26}{by_itself:17}{}", form.meaning);
     }
-    let nouns = Noun::names();
+    let calls = Calls::names();
     let _ = write!(
         text,
-        "\nCalls may be specified, as in slow(orders, order, 800ms): {nouns}.\n\
+        "\nCalls may be specified, as in slow(orders, order, 800ms): {calls}.\n\
          every(7, FAULT) affects each seventh of these calls, nth(3, FAULT) the third, \
          and chance(5%, FAULT) some, chosen by --seed. Of several faults that replace an \
          answer, the first one is used. An answer with a fault has the header kiosque-fault."

@@ -5,11 +5,11 @@
 //! A call passes `proxy` → `plan`, which decides its faults → the server → `rows`, which alters its
 //! answer. Answers without a call to the server are in `made`.
 
+mod calls;
 mod fault;
 mod forward;
 mod grammar;
 mod made;
-mod noun;
 mod plan;
 mod proxy;
 mod rows;

@@ -7,8 +7,8 @@ use kiosque_clock::{millis, mixed};
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::UnixMs;
 
+use crate::calls::{Call, Calls};
 use crate::fault::{Fault, Kind, Trigger};
-use crate::noun::{Noun, Nouns};
 use crate::sessions::{Begun, Sessions};
 use crate::shifted::{ListPage, Shifted};
 
@@ -54,7 +54,7 @@ impl Faults {
     /// Decides the faults of a call, and counts it. Calls for lists have a page.
     pub(crate) fn plan(
         &self,
-        noun: Option<Noun>,
+        call: Option<Call>,
         page: Option<ListPage>,
         token: Option<&str>,
         now: UnixMs,
@@ -63,7 +63,8 @@ impl Faults {
         let State { counts, sessions, shifted } = &mut *state;
         let mut planned = Vec::<Planned>::new();
         for ((index, fault), count) in (0..).zip(&self.faults).zip(counts) {
-            if !noun.is_some_and(|noun| fault.nouns.contains(&noun)) {
+            let selects = |call| fault.calls.iter().any(|calls| calls.contains(call));
+            if !call.is_some_and(selects) {
                 continue;
             }
             *count += 1;
@@ -94,7 +95,7 @@ impl Faults {
                 (kind, _) => planned.push(Planned { kind, draw: mixed(draw) }),
             }
         }
-        let token = token.filter(|_| noun.is_some_and(|noun| Nouns::WithToken.contains(noun)));
+        let token = token.filter(|_| call.is_some_and(|call| Calls::WithToken.contains(call)));
         let ended_by = token.and_then(|token| sessions.ended_by(token, now));
         Plan { ended_by, faults: planned }
     }
@@ -133,8 +134,8 @@ mod tests {
     const NOW: UnixMs = UnixMs(1_795_000_000_000);
 
     /// Returns the call with this name.
-    fn call(name: &str) -> Option<Noun> {
-        Noun::named(name)?.pop()
+    fn call(name: &str) -> Option<Call> {
+        Calls::named(name)?.each().next()
     }
 
     /// Returns the names of the faults of 40 order lists, with the random number of each.

@@ -13,10 +13,10 @@ use kiosque_listener::{ConnectionMetrics, ConnectionOptions, Content, Listener, 
 use kiosque_model::{Limits, TrustedProxies, UnixMs};
 
 use crate::FAULT_HEADER;
+use crate::calls::{Call, Calls, call_at};
 use crate::fault::Kind;
 use crate::forward::{ALTERED_MAX_BYTES, ANSWER_READ_BYTES, Answer, Read};
 use crate::made;
-use crate::noun::{Noun, Nouns};
 use crate::plan::{Faults, Plan, Planned};
 use crate::rows::{EXPIRES_IN, PageAsked, Success, TOTAL};
 use crate::sessions::{Begun, Opener};
@@ -65,21 +65,21 @@ impl FaultProxy {
     }
 
     async fn answer(&self, request: Request<Incoming>) -> Response<Content> {
-        let noun = Noun::at(request.uri().path());
-        let call = self.calls.fetch_add(1, Ordering::Relaxed);
+        let call = call_at(request.uri().path());
+        let number = self.calls.fetch_add(1, Ordering::Relaxed);
         let Some(request) = Read::of(request).await else {
             let status = StatusCode::PAYLOAD_TOO_LARGE;
             return made::failed(status, "the body of the request is too large or incomplete");
         };
         let token = request.token();
         let now = self.clock.now();
-        let page = noun.filter(|noun| Nouns::Pages.contains(*noun)).and_then(|_| request.page());
-        let plan = self.faults.plan(noun, page, token, now);
+        let page = call.filter(|call| Calls::Pages.contains(call)).and_then(|_| request.page());
+        let plan = self.faults.plan(call, page, token, now);
         let mut names = Names::new();
-        let replaced = replacement(&request, &plan, &format!("fault-{call:x}"), &mut names);
+        let replaced = replacement(&request, &plan, &format!("fault-{number:x}"), &mut names);
         let mut response = match replaced {
             Some(response) => response,
-            None => self.pass_on(&request, noun, &plan, now, &mut names).await,
+            None => self.pass_on(&request, call, &plan, now, &mut names).await,
         };
         let delays = plan.faults.iter().map(|fault| match fault.kind {
             Kind::Slow(delay) => delay,
@@ -104,7 +104,7 @@ impl FaultProxy {
     async fn pass_on(
         &self,
         request: &Read,
-        noun: Option<Noun>,
+        call: Option<Call>,
         plan: &Plan,
         now: UnixMs,
         names: &mut Names,
@@ -116,8 +116,8 @@ impl FaultProxy {
             Ok(response) => Answer::read(response, max_bytes).await,
             Err(error) => return unreachable(&error),
         };
-        if let Some(noun) = noun.filter(|noun| is_altered || Nouns::Sessions.contains(*noun)) {
-            self.alter((request, noun), plan, before.as_ref(), now, (&mut answer, names));
+        if let Some(call) = call.filter(|call| is_altered || Calls::Sessions.contains(call)) {
+            self.alter((request, call), plan, before.as_ref(), now, (&mut answer, names));
         }
         let clock = plan.faults.iter().find_map(|fault| match fault.kind {
             Kind::Clock(offset_ms) => Some(offset_ms),
@@ -141,7 +141,7 @@ impl FaultProxy {
                 response
             }
             // Answers with a token are never compressed (ENV-14).
-            None if noun.is_some_and(|noun| Nouns::Sessions.contains(noun)) => {
+            None if call.is_some_and(|call| Calls::Sessions.contains(call)) => {
                 answer.into_response().map(Content::secret)
             }
             None => answer.into_response(),
@@ -151,7 +151,7 @@ impl FaultProxy {
     /// Alters the JSON of a success, and notes the session that it begins.
     fn alter(
         &self,
-        (request, noun): (&Read, Noun),
+        (request, call): (&Read, Call),
         plan: &Plan,
         before: Option<&PageBefore>,
         now: UnixMs,
@@ -164,8 +164,8 @@ impl FaultProxy {
         let mut is_altered = false;
         for Planned { kind, draw } in plan.faults.iter().copied() {
             let alters = match kind {
-                Kind::Resort => success.reverse(noun),
-                Kind::DropRow => success.drop_row(noun, draw),
+                Kind::Resort => success.reverse(call),
+                Kind::DropRow => success.drop_row(call, draw),
                 Kind::StaleTotal(rows) => {
                     let rows = i64::try_from(rows).unwrap_or(i64::MAX);
                     success.alter(TOTAL, |total| total.saturating_sub(rows).max(0))
@@ -190,7 +190,7 @@ impl FaultProxy {
                 names.push(kind.name());
             }
         }
-        if let Some(token) = success.token().filter(|_| Nouns::Sessions.contains(noun)) {
+        if let Some(token) = success.token().filter(|_| Calls::Sessions.contains(call)) {
             let kinds = plan.faults.iter().map(|fault| fault.kind);
             let expire = kinds.into_iter().find(|kind| matches!(kind, Kind::Expire(_)));
             let user = request.user();

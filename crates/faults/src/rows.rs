@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::noun::Noun;
+use crate::calls::Call;
 
 /// The fields of the data of a page, and the field of an envelope.
 const RECORDS: &str = "records";
@@ -50,14 +50,14 @@ impl Success {
     }
 
     /// Reverses the rows.
-    pub(crate) fn reverse(&mut self, noun: Noun) -> bool {
-        let rows = self.rows(noun).filter(|rows| rows.len() > 1);
+    pub(crate) fn reverse(&mut self, call: Call) -> bool {
+        let rows = self.rows(call).filter(|rows| rows.len() > 1);
         rows.map(|rows| rows.reverse()).is_some()
     }
 
     /// Removes a row, chosen by a random number.
-    pub(crate) fn drop_row(&mut self, noun: Noun, draw: u64) -> bool {
-        let Some(rows) = self.rows(noun).filter(|rows| !rows.is_empty()) else { return false };
+    pub(crate) fn drop_row(&mut self, call: Call, draw: u64) -> bool {
+        let Some(rows) = self.rows(call).filter(|rows| !rows.is_empty()) else { return false };
         let index = usize::try_from(draw % rows.len() as u64).unwrap_or_default();
         rows.remove(index);
         true
@@ -97,8 +97,8 @@ impl Success {
         records.map_or(&[], Vec::as_slice)
     }
 
-    fn rows(&mut self, noun: Noun) -> Option<&mut Vec<Value>> {
-        self.0.get_mut(DATA)?.pointer_mut(noun.rows()?)?.as_array_mut()
+    fn rows(&mut self, call: Call) -> Option<&mut Vec<Value>> {
+        self.0.get_mut(DATA)?.pointer_mut(call.rows?)?.as_array_mut()
     }
 }
 
@@ -131,6 +131,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::calls::call_at;
 
     fn page(total: i64, records: &[i64]) -> Success {
         let data = json!({"total": total, "current": 2, "size": 3, "records": records});
@@ -178,14 +179,14 @@ mod tests {
             (OnlineDevices::ROUTE, json!({"list": [1, 2]})),
             (SalesTrend::ROUTE, json!([1, 2])),
         ] {
-            let noun = Noun::at(route).expect(route);
+            let call = call_at(route).expect(route);
             let json = json!({"code": 200, "data": data}).to_string();
             let mut answer = Success::parse(json.as_bytes()).expect("success");
-            assert!(answer.reverse(noun));
+            assert!(answer.reverse(call));
             assert!(answer.json().contains("[2,1]"), "{}", answer.json());
-            assert!(answer.drop_row(noun, 3));
+            assert!(answer.drop_row(call, 3));
             assert!(answer.json().contains("[2]"), "{}", answer.json());
-            assert!(!answer.reverse(noun) && answer.drop_row(noun, 0) && !answer.drop_row(noun, 0));
+            assert!(!answer.reverse(call) && answer.drop_row(call, 0) && !answer.drop_row(call, 0));
         }
         assert!(Success::parse(br#"{"code":-1,"data":[1]}"#).is_none());
     }

@@ -22,7 +22,15 @@ pub fn read_file(file: &Path) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As [`read_file`]; or it is not UTF-8.
 pub fn read_text_file(file: &Path) -> io::Result<String> {
-    let text = String::from_utf8(read_file(file)?);
+    read_text_file_up_to(file, CONTENT_MAX_BYTES)
+}
+
+/// Returns the content of a text file or of a pipe, with another limit.
+///
+/// # Errors
+/// As [`read_text_file`].
+pub fn read_text_file_up_to(file: &Path, max_bytes: usize) -> io::Result<String> {
+    let text = String::from_utf8(read_up_to(File::open(file)?, max_bytes)?);
     text.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
@@ -31,12 +39,15 @@ pub fn read_text_file(file: &Path) -> io::Result<String> {
 /// # Errors
 /// It cannot be read, or has more than 4 MiB.
 pub fn read_bounded(source: impl Read) -> io::Result<Vec<u8>> {
+    read_up_to(source, CONTENT_MAX_BYTES)
+}
+
+fn read_up_to(source: impl Read, max_bytes: usize) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
-    source.take(CONTENT_MAX_BYTES as u64 + 1).read_to_end(&mut content)?;
-    if content.len() > CONTENT_MAX_BYTES {
+    source.take(max_bytes as u64 + 1).read_to_end(&mut content)?;
+    if content.len() > max_bytes {
         let reason = format!(
-            "it has more than {CONTENT_MAX_BYTES} bytes, the limit; check that it is the intended \
-             one"
+            "it has more than {max_bytes} bytes, the limit; check that it is the intended one"
         );
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
     }

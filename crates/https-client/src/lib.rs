@@ -7,6 +7,6 @@ mod connection;
 mod trust;
 
 pub use base_url::{BaseUrl, BaseUrlError, without_user_info};
-pub use bounded::{read_bounded, read_file, read_text_file};
+pub use bounded::{read_bounded, read_file, read_text_file, read_text_file_up_to};
 pub use connection::{ClientError, HttpsClient};
 pub use trust::{TlsConfig, TrustError, trust, trust_pem};

@@ -48,14 +48,6 @@ pub struct ImportRules {
     pub strictness: Strictness,
 }
 
-impl ImportRules {
-    /// Returns the rules of an import that is not strict.
-    #[must_use]
-    pub fn lenient(lead_max: Duration) -> ImportRules {
-        ImportRules { lead_max, strictness: Strictness::Lenient }
-    }
-}
-
 /// How an import treats unknown keys, a last line without a line end, and empty files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strictness {

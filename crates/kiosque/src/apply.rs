@@ -1,11 +1,13 @@
 //! `kiosque apply`
 
 use std::fmt::Display;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use kiosque_clock::{Clock, Entropy};
+use kiosque_https_client::read_text_file_up_to;
 use kiosque_ingest::fleet::{self, Format};
 use kiosque_model::audit::CommandRun;
 use kiosque_model::{ActedBy, Zone};
@@ -14,6 +16,10 @@ use kiosque_store::{Applied, ApplyError, Changes, DatedMove, WhenAbsent};
 use crate::output::{eprint_line, print_line};
 use crate::settings::Settings;
 use crate::{CommandOutcome, acting, dry_run, open};
+
+/// The largest fleet file: more than the export of 20,000 devices with 40 aisles each. A fleet that
+/// an operator sends has a limit of its own, which is a setting of the server.
+const FILE_MAX_BYTES: usize = 256 << 20;
 
 pub(crate) async fn run(
     settings: &Settings,
@@ -25,7 +31,7 @@ pub(crate) async fn run(
         Some("json") => Format::Json,
         _ => bail!("{}: a fleet file is a .toml or a .json file", file.display()),
     };
-    let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+    let text = read(file).with_context(|| file.display().to_string())?;
     let existing = open::existing(settings, changes).await?;
     let is_new = existing.is_none();
     let store = match existing {
@@ -71,6 +77,13 @@ pub(crate) async fn run(
         Err(ApplyError::Invalid(errors)) => Ok(print_errors(file, &errors)),
         Err(error @ (ApplyError::PasswordChanged | ApplyError::Store(_))) => Err(error.into()),
     }
+}
+
+fn read(file: &Path) -> anyhow::Result<String> {
+    read_text_file_up_to(file, FILE_MAX_BYTES).map_err(|error| match error.kind() {
+        io::ErrorKind::FileTooLarge => anyhow!("{error}, or apply its entries in several files"),
+        _ => error.into(),
+    })
 }
 
 fn print_errors(file: &Path, errors: &[impl Display]) -> CommandOutcome {

@@ -18,6 +18,7 @@ use clap_complete::Shell;
 use kiosque_https_client::without_user_info;
 
 use self::examples::{BROKER_HELP, CHECK_HELP, DEMO_HELP, EXAMPLES, FAULT_PROXY_HELP};
+use self::lists::list_examples;
 use crate::check::CheckArgs;
 use crate::console_link::ConsoleLinkArgs;
 use crate::demo::DemoFlags;
@@ -300,8 +301,7 @@ pub(crate) enum ImportWhat {
         dry_run: DryRun,
     },
     /// List the imports, the last one first: user, files, and counts by group.
-    #[command(after_help = "Examples:\n  kiosque import list --data /srv/kiosque\n  \
-        kiosque import list --output json --data /srv/kiosque")]
+    #[command(after_help = list_examples("import list"))]
     List(Output),
 }
 

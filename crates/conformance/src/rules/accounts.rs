@@ -8,7 +8,7 @@ use super::scope::refused_group;
 use crate::answer::met;
 use crate::facts::Facts;
 use crate::paths::{DETAIL, DEVICES, LOGOUT, ORDERS, SUMMARY};
-use crate::rule::Rule;
+use crate::rule::{Needs, Rule};
 
 pub(super) const RULES: &[Rule] = &[
     rule!(
@@ -25,7 +25,8 @@ pub(super) const RULES: &[Rule] = &[
         |_, answer| answer.success().map(drop),
         |facts| Some(facts.second.as_ref()?.call(DEVICES, "{}")),
         |_, answer| answer.success().map(drop),
-    ),
+    )
+    .needing(Needs::SecondAccount),
     rule!(
         "accounts.log-out",
         "AUTH-12",
@@ -36,7 +37,8 @@ pub(super) const RULES: &[Rule] = &[
         |_, answer| answer.success().map(drop),
         |facts| Some(facts.list_devices()),
         |_, answer| answer.success().map(drop),
-    ),
+    )
+    .needing(Needs::SecondAccount),
     rule!(
         "accounts.switch",
         "AUTH-19",
@@ -47,7 +49,8 @@ pub(super) const RULES: &[Rule] = &[
         |_, answer| answer.refused(Message::GroupClosed),
         |facts| Some(facts.list_devices()),
         |_, answer| answer.success().map(drop),
-    ),
+    )
+    .needing(Needs::SecondAccount),
     rule!(
         "accounts.devices",
         "SCOPE-1",
@@ -68,7 +71,8 @@ pub(super) const RULES: &[Rule] = &[
             let is_met = !answer.records()?.iter().any(|it| is_foreign(facts, &it["deviceCode"]));
             met!(is_met, || format!("no device {:?}", foreign_device(facts).unwrap_or_default()))
         },
-    ),
+    )
+    .needing(Needs::SecondAccount),
     rule!(
         "accounts.group-filter",
         "SCOPE-3",
@@ -76,7 +80,8 @@ pub(super) const RULES: &[Rule] = &[
         "A groupId filter with a group of another account is answered with -1.",
         |facts| Some(facts.call_with(DEVICES, &json!({"groupId": foreign_group(facts)?}))),
         |_, answer| refused_group(answer),
-    ),
+    )
+    .needing(Needs::SecondAccount),
     rule!(
         "accounts.filters",
         "SCOPE-3",
@@ -86,7 +91,8 @@ pub(super) const RULES: &[Rule] = &[
         |_, answer| answer.refused(Message::OutOfScope),
         |facts| Some(facts.call_with(SUMMARY, &json!({"deviceCodes": [foreign_device(facts)?]}))),
         |_, answer| answer.refused(Message::OutOfScope),
-    ),
+    )
+    .needing(Needs::SecondAccount),
     rule!(
         "accounts.device-filter",
         "SCOPE-4",
@@ -94,26 +100,30 @@ pub(super) const RULES: &[Rule] = &[
         "A device of another account is answered with -1.",
         |facts| Some(facts.call_with(ORDERS, &json!({"deviceCode": foreign_device(facts)?}))),
         |_, answer| answer.refused(Message::OutOfScope),
-    ),
+    )
+    .needing(Needs::SecondAccount),
     rule!(
         "accounts.order",
         "ORD-20",
         Contract,
         "The trade number of an order of another account is answered with -1.",
         |facts| {
-            let number = facts.second.as_ref()?.trade_number.as_ref()?;
+            let number = facts.second.as_ref()?.trade_number()?;
             Some(facts.call_with(DETAIL, &json!({"tradeNoOut": number})))
         },
         |_, answer| answer.outcome(200, -1),
-    ),
+    )
+    .needing(Needs::SecondAccount),
 ];
 
 fn foreign_group(facts: &Facts) -> Option<&str> {
-    facts.second.as_ref()?.group.as_deref()
+    let group = facts.second.as_ref()?.default_group.as_str();
+    (!group.is_empty()).then_some(group)
 }
 
 fn foreign_device(facts: &Facts) -> Option<&str> {
-    facts.second.as_ref()?.device.as_deref()
+    let mut devices = facts.second.as_ref()?.devices.iter();
+    devices.find_map(|device| device["deviceCode"].as_str())
 }
 
 fn is_foreign(facts: &Facts, code: &serde_json::Value) -> bool {

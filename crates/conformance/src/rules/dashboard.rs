@@ -12,7 +12,7 @@ use crate::answer::{Answer, Expected, Type, all_have_fields, has_fields, met};
 use crate::ask::Ask;
 use crate::facts::{DAY_MS, Facts};
 use crate::paths::{AISLES, BEST, BY_DEVICE, ONLINE, PROFILE, SUMMARY, TREND};
-use crate::rule::Rule;
+use crate::rule::{Needs, Rule};
 
 pub(super) const RULES: &[Rule] = &[
     rule!(
@@ -80,12 +80,8 @@ pub(super) const RULES: &[Rule] = &[
                 "onlineDeviceCount",
                 "onlineRate",
             ];
-            let list = &answer.success()?["kpiList"];
-            all_have_fields(
-                list,
-                &["code", "name", "value", "type"].map(|name| (name, Type::Text)),
-            )?;
-            let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
+            let fields = ["code", "name", "value", "type"].map(|name| (name, Type::Text));
+            let list = all_have_fields(&answer.success()?["kpiList"], &fields)?;
             let is_met = list
                 .iter()
                 .map(|kpi| kpi["code"].as_str())
@@ -140,11 +136,10 @@ pub(super) const RULES: &[Rule] = &[
                 ("deviceCount", Type::Integer),
             ];
             has_fields(data, &fields)?;
-            all_have_fields(&data["rankList"], &fields)?;
+            let list = all_have_fields(&data["rankList"], &fields)?;
             met!(data["rankList"][0]["goodsId"] == data["goodsId"], || {
                 "the same goodsId first in rankList".to_owned()
             })?;
-            let list = data["rankList"].as_array().map(Vec::as_slice).unwrap_or_default();
             let is_met =
                 list.len() <= 10 && list.is_sorted_by_key(|it| Reverse(it["salesCount"].as_i64()));
             met!(is_met, || "at most ten products, by salesCount".to_owned())
@@ -163,7 +158,8 @@ pub(super) const RULES: &[Rule] = &[
             let data = answer.data();
             met!(*data != json!([]) && *data != json!({}), || "data null".to_owned())
         },
-    ),
+    )
+    .needing(Needs::KiosquePath),
     rule!(
         "dashboard.empty-range",
         "DASH-19",
@@ -188,8 +184,7 @@ pub(super) const RULES: &[Rule] = &[
                 ("salesCount", Type::Integer),
                 ("salesAmount", Type::Number),
             ];
-            all_have_fields(answer.success()?, &fields)?;
-            let list = answer.data().as_array().map(Vec::as_slice).unwrap_or_default();
+            let list = all_have_fields(answer.success()?, &fields)?;
             let amounts =
                 list.iter().map(|device| -device["salesAmount"].as_f64().unwrap_or_default());
             met!(amounts.is_sorted(), || "devices by salesAmount".to_owned())
@@ -217,7 +212,8 @@ pub(super) const RULES: &[Rule] = &[
             let is_met = [before, days].iter().all(|days| days.end - days.start > TREND_DAYS);
             met!(is_met, || format!("{} days, as the range has", TREND_DAYS + 1))
         },
-    ),
+    )
+    .needing(Needs::KiosquePath),
     rule!(
         "dashboard.trend",
         "DASH-21",
@@ -227,8 +223,7 @@ pub(super) const RULES: &[Rule] = &[
         |_, answer| {
             let fields =
                 [("label", Type::Text), ("amount", Type::Number), ("orderCount", Type::Integer)];
-            all_have_fields(answer.success()?, &fields)?;
-            let days = answer.data().as_array().map(Vec::as_slice).unwrap_or_default();
+            let days = all_have_fields(answer.success()?, &fields)?;
             let labels = days.iter().map(|day| day["label"].as_str().unwrap_or_default());
             let is_met = (3..=5).contains(&days.len())
                 && labels.clone().is_sorted()
@@ -245,7 +240,7 @@ pub(super) const RULES: &[Rule] = &[
         |facts, answer| {
             let fields =
                 [("deviceCode", Type::Text), ("deviceName", Type::Text), ("cabinets", Type::List)];
-            all_have_fields(answer.success()?, &fields)?;
+            let devices = all_have_fields(answer.success()?, &fields)?;
             let aisles = answer.data().pointer("/0/cabinets/0/layers/0/aisles").cloned();
             let fields = [
                 ("code", Type::Text),
@@ -255,8 +250,7 @@ pub(super) const RULES: &[Rule] = &[
                 ("goodsId", Type::Text),
             ];
             all_have_fields(&aisles.unwrap_or_else(|| json!([])), &fields)?;
-            let count = answer.data().as_array().map_or(0, Vec::len);
-            met!(count == facts.device_count, || format!("{} devices", facts.device_count))
+            met!(devices.len() == facts.device_count, || format!("{} devices", facts.device_count))
         },
     ),
     rule!(

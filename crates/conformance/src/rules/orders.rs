@@ -9,7 +9,7 @@ use crate::answer::{Answer, Expected, Type, all_have_fields, has_fields, met};
 use crate::ask::Ask;
 use crate::facts::{Facts, ORDERS_QUERY, UNKNOWN};
 use crate::paths::{DETAIL, ORDERS};
-use crate::rule::Rule;
+use crate::rule::{Needs, Rule};
 
 const FIELDS: &[(&str, Type)] = &[
     ("tradeNo", Type::Text),
@@ -141,7 +141,7 @@ pub(super) const RULES: &[Rule] = &[
                 ("shipmentErrCode", Type::Integer),
                 ("shipmentFailDesc", Type::TextOrNull),
             ];
-            let lines = |order: &Value| all_have_fields(&order["detailVOList"], &fields);
+            let lines = |order: &Value| all_have_fields(&order["detailVOList"], &fields).map(drop);
             answer.records()?.iter().try_for_each(lines)
         },
     ),
@@ -284,7 +284,8 @@ pub(super) const RULES: &[Rule] = &[
             let is_other = answer.success().is_ok_and(|order| order["deviceCode"] != device);
             if is_other { Ok(()) } else { answer.outcome(200, -1) }
         },
-    ),
+    )
+    .needing(Needs::OrdersOfEach),
     rule!(
         "orders.unknown-number",
         "ORD-20",

@@ -30,8 +30,8 @@ pub(super) const RULES: &[Rule] = &[
         |_, answer| answer.success().map(drop),
         |facts| Some(facts.list_devices()),
         |facts, answer| {
-            let is_met = answer.records()?.iter().any(|device| facts.is_other(device));
-            met!(is_met, || "the devices that were listed for this group before".to_owned())
+            let expected = "the devices that were listed for this group before";
+            lists(answer, |it| facts.is_other(it), |it| facts.is_own(it), expected)
         },
     ),
     rule!(
@@ -109,13 +109,23 @@ pub(super) const RULES: &[Rule] = &[
     ),
 ];
 
-/// Expects a page with a device of the default group, or without one of the other group: devices
-/// may have been moved or disabled since the survey, and servers may sort them in any order.
+/// Expects a page with the devices of the default group.
 pub(super) fn of_default_group(facts: &Facts, answer: &Answer) -> Expected {
+    let expected = "the devices of the default group";
+    lists(answer, |it| facts.is_own(it), |it| facts.is_other(it), expected)
+}
+
+/// Expects a page with a device of one group, or without one of another: devices may have been
+/// moved or disabled since the survey, and servers may sort them in any order.
+fn lists(
+    answer: &Answer,
+    is_of_one: impl Fn(&Value) -> bool,
+    is_of_another: impl Fn(&Value) -> bool,
+    expected: &str,
+) -> Expected {
     let records = answer.records()?;
-    let is_met = records.iter().any(|device| facts.is_own(device))
-        || !records.iter().any(|device| facts.is_other(device));
-    met!(is_met, || "the devices of the default group".to_owned())
+    let is_met = records.iter().any(is_of_one) || !records.iter().any(is_of_another);
+    met!(is_met, || expected.to_owned())
 }
 
 /// Expects a group in a filter to be refused. The contract has two messages that apply to a

@@ -287,7 +287,7 @@ fn session_data(answer: &Answer) -> Expected {
     ];
     let data = answer.success()?;
     has_fields(data, &fields)?;
-    all_have_fields(&data["switchableGroups"], &[("groupId", Type::Text)])
+    all_have_fields(&data["switchableGroups"], &[("groupId", Type::Text)]).map(drop)
 }
 
 /// Returns the token with another first character.

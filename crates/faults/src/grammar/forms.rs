@@ -5,16 +5,16 @@ use std::time::Duration;
 use kiosque_contract::Endpoint;
 use kiosque_contract::endpoint::{QueryOrderList, SwitchGroup};
 
+use crate::calls::Calls;
 use crate::fault::Kind;
-use crate::noun::Nouns;
 
 /// A possible form of a fault.
 pub(super) struct Form {
     pub(super) value: Value,
     /// The calls that it selects if it specifies none.
-    pub(super) nouns: Nouns,
+    pub(super) calls: Calls,
     /// The calls that it may specify.
-    pub(super) allowed: Nouns,
+    pub(super) allowed: Calls,
     pub(super) meaning: &'static str,
 }
 
@@ -45,7 +45,7 @@ impl Value {
 impl Form {
     /// Returns the form of a fault that selects every call, and may specify any.
     const fn of_all(value: Value, meaning: &'static str) -> Form {
-        Form { value, nouns: Nouns::All, allowed: Nouns::All, meaning }
+        Form { value, calls: Calls::All, allowed: Calls::All, meaning }
     }
 
     /// Returns the name of the fault, which is the same with any value.
@@ -62,10 +62,10 @@ impl Form {
 
     /// Returns the description of the calls that it selects if it specifies none.
     pub(super) fn by_itself(&self) -> String {
-        match self.nouns {
-            Nouns::All => "all".to_owned(),
-            Nouns::WithToken => "all with a token".to_owned(),
-            nouns => nouns.joined(),
+        match self.calls {
+            Calls::All => "all".to_owned(),
+            Calls::WithToken => "all with a token".to_owned(),
+            calls => calls.joined(),
         }
     }
 
@@ -86,7 +86,7 @@ impl Form {
 }
 
 const SECOND: Option<Duration> = Some(Duration::from_secs(1));
-const ORDERS: Nouns = Nouns::Only(QueryOrderList::PATH);
+const ORDERS: Calls = Calls::Only(QueryOrderList::PATH);
 
 pub(super) const FORMS: [Form; 14] = [
     Form::of_all(Value::Duration("delay", None, Kind::Slow), "the answer is delayed by this time"),
@@ -103,44 +103,44 @@ pub(super) const FORMS: [Form; 14] = [
     Form::of_all(Value::None(Kind::CutBody), "the connection closes in the middle of the answer"),
     Form {
         value: Value::None(Kind::LoseAnswer),
-        nouns: Nouns::Only(SwitchGroup::PATH),
-        allowed: Nouns::All,
+        calls: Calls::Only(SwitchGroup::PATH),
+        allowed: Calls::All,
         meaning: "the server acts, and the connection closes",
     },
     Form {
         value: Value::Rows("rows", 1, Kind::ShiftPage),
-        nouns: ORDERS,
-        allowed: Nouns::Pages,
+        calls: ORDERS,
+        allowed: Calls::Pages,
         meaning: "rows arrived after page 1 was read",
     },
     Form {
         value: Value::None(Kind::Resort),
-        nouns: ORDERS,
-        allowed: Nouns::Lists,
+        calls: ORDERS,
+        allowed: Calls::Lists,
         meaning: "the rows are in reverse order",
     },
     Form {
         value: Value::None(Kind::DropRow),
-        nouns: ORDERS,
-        allowed: Nouns::Lists,
+        calls: ORDERS,
+        allowed: Calls::Lists,
         meaning: "a row is missing, chosen by --seed",
     },
     Form {
         value: Value::Rows("rows", 1, Kind::StaleTotal),
-        nouns: ORDERS,
-        allowed: Nouns::Pages,
+        calls: ORDERS,
+        allowed: Calls::Pages,
         meaning: "total is too small by this number",
     },
     Form {
         value: Value::OptionalDuration("after", Kind::Evict),
-        nouns: Nouns::WithToken,
-        allowed: Nouns::WithToken,
+        calls: Calls::WithToken,
+        allowed: Calls::WithToken,
         meaning: "code -4 from then on, as after another login",
     },
     Form {
         value: Value::Duration("after", None, Kind::Expire),
-        nouns: Nouns::Sessions,
-        allowed: Nouns::Sessions,
+        calls: Calls::Sessions,
+        allowed: Calls::Sessions,
         meaning: "code -4 this long after the token was issued, as expiresIn shows",
     },
     Form::of_all(

@@ -7,8 +7,8 @@ use kiosque_model::setting;
 
 use super::FaultError;
 use super::forms::{FORMS, Form, Value};
+use crate::calls::Calls;
 use crate::fault::{Fault, Kind, Trigger};
-use crate::noun::{Noun, Nouns};
 
 pub(super) struct Parser<'t> {
     text: &'t str,
@@ -52,8 +52,8 @@ impl<'t> Parser<'t> {
         if !rest.text.is_empty() {
             return Err(self.error(rest, "the end"));
         }
-        let (kind, nouns) = fault;
-        Ok(Fault { kind, nouns, trigger, text: self.text.to_owned() })
+        let (kind, calls) = fault;
+        Ok(Fault { kind, calls, trigger, text: self.text.to_owned() })
     }
 
     /// Parses a name, which may be empty.
@@ -116,17 +116,17 @@ impl<'t> Parser<'t> {
     }
 
     /// Parses a fault after its name.
-    fn simple(&mut self, name: Part<'t>) -> Result<(Kind, Vec<Noun>), FaultError> {
+    fn simple(&mut self, name: Part<'t>) -> Result<(Kind, Vec<Calls>), FaultError> {
         let Some(form) = FORMS.iter().find(|form| form.name() == name.text) else {
             return Err(self.error(name, format!("one of {}, {}", names(), TRIGGERS.join(", "))));
         };
-        let (mut nouns, mut value) = (Vec::new(), None);
+        let (mut calls, mut value) = (Vec::new(), None);
         self.skip_space();
         if self.rest().text.starts_with('(') {
             self.at += 1;
             loop {
                 let argument = self.argument();
-                self.read(form, argument, &mut nouns, &mut value)?;
+                self.read(form, argument, &mut calls, &mut value)?;
                 self.skip_space();
                 if self.rest().text.starts_with(',') {
                     self.at += 1;
@@ -142,12 +142,10 @@ impl<'t> Parser<'t> {
                 self.error(self.rest(), format!("a value, as in {}", form.usage()))
             })?,
         };
-        if nouns.is_empty() {
-            nouns = form.nouns.calls().collect();
+        if calls.is_empty() {
+            calls.push(form.calls);
         }
-        nouns.sort();
-        nouns.dedup();
-        Ok((kind, nouns))
+        Ok((kind, calls))
     }
 
     /// Reads one argument: calls, or the value of the fault.
@@ -155,15 +153,15 @@ impl<'t> Parser<'t> {
         &self,
         form: &Form,
         argument: Part<'t>,
-        nouns: &mut Vec<Noun>,
+        calls: &mut Vec<Calls>,
         value: &mut Option<Kind>,
     ) -> Result<(), FaultError> {
-        if let Some(named) = Noun::named(argument.text) {
-            if let Some(other) = named.iter().find(|noun| !form.allowed.contains(**noun)) {
-                let part = Part { at: argument.at, text: other.as_str() };
+        if let Some(named) = Calls::named(argument.text) {
+            if let Some(other) = named.each().find(|call| !form.allowed.contains(call)) {
+                let part = Part { at: argument.at, text: other.short_name };
                 return Err(self.error(part, format!("one of {}", form.allowed.joined())));
             }
-            nouns.extend(named);
+            calls.push(named);
             return Ok(());
         }
         if value.is_some() {
@@ -195,7 +193,7 @@ fn names() -> String {
 /// Returns what is allowed as an argument of a fault.
 fn expected(form: &Form) -> String {
     let calls = match form.allowed {
-        Nouns::All => Noun::names(),
+        Calls::All => Calls::names(),
         allowed => allowed.joined(),
     };
     let value = match form.value.named() {

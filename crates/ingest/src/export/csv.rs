@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::mem;
 
 use csv::{ErrorKind, Writer};
 use kiosque_contract::{Object, OrderLine, OrderLineItem};
@@ -55,7 +56,7 @@ fn header() -> impl Iterator<Item = &'static str> {
 /// Writes orders as CSV.
 pub struct CsvExport<W: Write> {
     out: Writer<W>,
-    /// Orders with a blank text, which in CSV is the same as an absent one.
+    /// Orders since the last flush with a blank text, which in CSV is the same as an absent one.
     inexact: u64,
 }
 
@@ -94,13 +95,14 @@ impl<W: Write> CsvExport<W> {
         Ok(())
     }
 
-    /// Returns the number of orders that an import of the CSV would change.
+    /// Flushes the orders, and returns the number of those since the last flush that an import of
+    /// the CSV would change.
     ///
     /// # Errors
     /// The output cannot be written.
-    pub fn finish(mut self) -> io::Result<u64> {
+    pub fn flush(&mut self) -> io::Result<u64> {
         self.out.flush()?;
-        Ok(self.inexact)
+        Ok(mem::take(&mut self.inexact))
     }
 }
 
@@ -151,7 +153,8 @@ mod tests {
         let mut out = Vec::new();
         let mut export = CsvExport::new(&mut out).expect("written");
         export.write("g", order).expect("written");
-        let inexact = export.finish().expect("written");
+        let inexact = export.flush().expect("written");
+        drop(export);
         let text = String::from_utf8(out).expect("text");
         let (header, rows) = text.split_once('\n').expect("a header");
         assert_eq!(header, super::header().collect::<Vec<_>>().join(","));

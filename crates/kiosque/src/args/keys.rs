@@ -3,6 +3,7 @@
 use clap::Subcommand;
 use kiosque_model::Rights;
 
+use super::lists::list_examples;
 use crate::output::Output;
 
 /// The commands on keys.
@@ -22,8 +23,7 @@ pub(crate) enum KeyWhat {
         may: Option<Rights>,
     },
     /// List all keys, including revoked ones, oldest first.
-    #[command(after_help = "Examples:\n  kiosque operator-key list --data /srv/kiosque\n  \
-        kiosque operator-key list --output json --data /srv/kiosque")]
+    #[command(after_help = list_examples("operator-key list"))]
     List {
         /// The same as --output json.
         #[arg(long)]

@@ -4,12 +4,17 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use crate::output::Output;
 
+/// Returns the examples of a command that only lists.
+pub(super) fn list_examples(command: &str) -> String {
+    let data = "--data /srv/kiosque";
+    format!("Examples:\n  kiosque {command} {data}\n  kiosque {command} --output json {data}")
+}
+
 /// The commands on groups.
 #[derive(Debug, Subcommand)]
 pub(crate) enum GroupWhat {
     /// List all groups with the numbers of their devices, accounts and orders.
-    #[command(after_help = "Examples:\n  kiosque group list --data /srv/kiosque\n  \
-        kiosque group list --output json --data /srv/kiosque")]
+    #[command(after_help = list_examples("group list"))]
     List(Output),
 }
 
@@ -17,8 +22,7 @@ pub(crate) enum GroupWhat {
 #[derive(Debug, Subcommand)]
 pub(crate) enum AccountWhat {
     /// List all accounts with their groups and the end of their sessions.
-    #[command(after_help = "Examples:\n  kiosque account list --data /srv/kiosque\n  \
-        kiosque account list --output json --data /srv/kiosque")]
+    #[command(after_help = list_examples("account list"))]
     List(Output),
 }
 
@@ -26,8 +30,7 @@ pub(crate) enum AccountWhat {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProductWhat {
     /// List all products; prices are in minor units.
-    #[command(after_help = "Examples:\n  kiosque product list --data /srv/kiosque\n  \
-        kiosque product list --output json --data /srv/kiosque")]
+    #[command(after_help = list_examples("product list"))]
     List(Output),
 }
 
@@ -148,8 +151,7 @@ pub(crate) enum OrderFormat {
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionWhat {
     /// List all live sessions; an account has at most one.
-    #[command(after_help = "Examples:\n  kiosque session list --data /srv/kiosque\n  \
-        kiosque session list --output json --data /srv/kiosque")]
+    #[command(after_help = list_examples("session list"))]
     List(Output),
     /// End the session of an account; it may log in again.
     #[command(after_help = "Examples:\n  kiosque session end acme --data /srv/kiosque\n\n\
@@ -164,8 +166,7 @@ pub(crate) enum SessionWhat {
 #[derive(Debug, Subcommand)]
 pub(crate) enum RatesWhat {
     /// List all exchange rates, by currency and date.
-    #[command(after_help = "Examples:\n  kiosque rates list --data /srv/kiosque\n  \
-        kiosque rates list --output json --data /srv/kiosque")]
+    #[command(after_help = list_examples("rates list"))]
     List(Output),
 }
 

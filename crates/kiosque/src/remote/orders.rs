@@ -1,6 +1,6 @@
 //! `kiosque remote orders`
 
-use std::io::{self, BufWriter, Stdout};
+use std::io::{self, Stdout};
 
 use kiosque_client::{History, UnixMs};
 use kiosque_contract::OrderLine;
@@ -24,6 +24,7 @@ use crate::table::printable;
 pub(super) async fn run(args: OrdersArgs) -> Result<(), CommandError> {
     let remote = open(&args.shown.access)?;
     let printer = Printer::new(&args.shown, &[ORDERS], Some(&remote)).await?;
+    let mut csv = None;
     let mut reader = None;
     repeat(args.shown.watch, async || {
         // Rows continue where the previous round ended; other formats print everything again.
@@ -31,9 +32,9 @@ pub(super) async fn run(args: OrdersArgs) -> Result<(), CommandError> {
             Some(before) if printer.prints_rows() => before,
             _ => OrderReader::new(query(&remote, &args).await?),
         };
-        let printed = print_all(&remote, &printer, &mut round, &args).await;
+        let printed = print_all(&remote, &printer, &mut csv, &mut round, &args).await;
         let is_walk = args.latest.is_none();
-        if is_walk && !matches!(&printed, Err(error) if error.is_closed_output()) {
+        if is_walk && !matches!(printed, Err(CommandError::Output(_))) {
             print_ends(&round, printed.is_ok());
         }
         round.again();
@@ -60,39 +61,47 @@ async fn query(remote: &Remote, args: &OrdersArgs) -> Result<OrderQuery, Command
     })
 }
 
+/// Prints the orders of a round. Those of CSV have one header in all rounds.
 async fn print_all(
     remote: &Remote,
     printer: &Printer<'_>,
+    csv: &mut Option<CsvExport<Stdout>>,
     reader: &mut OrderReader,
     args: &OrdersArgs,
 ) -> Result<(), CommandError> {
     let is_csv = args.shown.output == RemoteFormat::Csv && !printer.has_selection();
-    let mut csv = match is_csv {
-        true => Some(CsvExport::new(BufWriter::new(io::stdout()))?),
-        false => None,
-    };
+    if is_csv && csv.is_none() {
+        *csv = Some(CsvExport::new(io::stdout())?);
+    }
+    let mut inexact = 0;
     let mut collected = Vec::new();
     while let Some(OrderPage { group, records }) =
         reader.next_page(remote).await.map_err(with_options)?
     {
-        match &mut csv {
-            Some(csv) => write_csv(csv, &group, &records)?,
+        match csv {
+            Some(csv) => inexact += write_csv(csv, &group, &records)?,
             None if printer.prints_rows() => printer.print(&Listing::of(ORDERS, records))?,
             None => collected.extend(records),
         }
     }
-    match csv {
-        Some(csv) => finish(csv),
-        None if printer.prints_rows() => Ok(()),
-        None => printer.print(&Listing::of(ORDERS, collected)),
+    let Some(csv) = csv else { return printer.print(&Listing::of(ORDERS, collected)) };
+    // A list without orders has a header.
+    inexact += csv.flush()?;
+    if inexact > 0 {
+        eprint_line!(
+            "warning: {}, which an import of CSV reads as absent",
+            have_blank_texts(inexact),
+        );
     }
+    Ok(())
 }
 
+/// Writes the orders of a page, and returns the number of those that an import would change.
 fn write_csv(
-    csv: &mut CsvExport<BufWriter<Stdout>>,
+    csv: &mut CsvExport<Stdout>,
     group: &str,
     records: &[Value],
-) -> Result<(), CommandError> {
+) -> Result<u64, CommandError> {
     for record in records {
         let order: OrderLine = serde_json::from_value(record.clone()).map_err(|error| {
             let id = record.get("orderId").and_then(Value::as_str).unwrap_or_default();
@@ -102,18 +111,7 @@ fn write_csv(
         })?;
         csv.write(group, &order)?;
     }
-    Ok(())
-}
-
-fn finish(csv: CsvExport<BufWriter<Stdout>>) -> Result<(), CommandError> {
-    let inexact = csv.finish()?;
-    if inexact > 0 {
-        eprint_line!(
-            "warning: {}, which an import of CSV reads as absent",
-            have_blank_texts(inexact),
-        );
-    }
-    Ok(())
+    Ok(csv.flush()?)
 }
 
 /// Prints how much of each device was read.

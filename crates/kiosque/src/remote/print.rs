@@ -63,7 +63,7 @@ impl<'s> Printer<'s> {
 
     /// Returns whether rows can be printed as they arrive.
     pub(super) fn prints_rows(&self) -> bool {
-        self.shown.output == RemoteFormat::Ndjson
+        matches!(self.shown.output, RemoteFormat::Ndjson | RemoteFormat::Csv)
     }
 
     /// Returns whether columns were named.

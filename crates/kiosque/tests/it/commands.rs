@@ -1,6 +1,8 @@
 //! Commands other than import: their effects, their refusals to the letter, and that data goes to
 //! stdout and messages go to stderr.
 
+use std::fs::File;
+
 use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH, Ran, Sandbox};
 use serde_json::{Value, json};
 
@@ -159,6 +161,7 @@ fn a_wrong_input_is_named_with_its_file_and_key() {
                currency = \"EUR\"\ntotalAmount = \"{Total}\"\ntradeStartTime = \"{Time}\"\n";
     sandbox.file("good-map.toml", map);
     sandbox.file("large.toml", "#".repeat((4 << 20) + 1));
+    File::create(sandbox.path("sparse.json")).unwrap().set_len((256 << 20) + 1).unwrap();
     sandbox.file("report.csv", "Id,Time\n1,2\n");
     let cases: &[(&[&str], &[&str])] = &[
         (&["apply", "absent.toml"], &["kiosque: absent.toml: No such file"]),
@@ -171,6 +174,13 @@ fn a_wrong_input_is_named_with_its_file_and_key() {
         (
             &["apply", "typo.json"],
             &["typo.json: device X: aisle[0]: code: invalid type", "expected a string"],
+        ),
+        (
+            &["apply", "sparse.json"],
+            &[
+                "kiosque: sparse.json: it has more than 268435456 bytes, the limit; check that",
+                "or apply its entries in several files\n",
+            ],
         ),
         (&["import", "orders", "absent.ndjson"], &["kiosque: absent.ndjson: No such file"]),
         (&["import", "orders", "report.csv", "--map", "none"], &["kiosque: none: No such file"]),

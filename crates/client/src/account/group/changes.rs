@@ -170,13 +170,13 @@ impl OrderChanges {
         while let Some(device) = self.round.front() {
             let Position::Walk(read_to) = &mut self.position else { return Ok(Vec::new()) };
             let ordinal = read_to.get(device).copied().unwrap_or_default();
-            let walk = self.group.orders(device).page_size(self.size).after(ordinal);
-            let (orders, last) = walk.first_page().await?;
-            read_to.insert(device.clone(), last);
-            if orders.is_empty() {
+            let mut walk = self.group.orders(device).page_size(self.size).after(ordinal);
+            let orders = walk.next_page().await?;
+            read_to.insert(device.clone(), walk.last_ordinal());
+            let Some(orders) = orders else {
                 self.round.pop_front();
                 continue;
-            }
+            };
             let changes = orders.into_iter().map(|order| Change { change_no: None, order });
             return Ok(changes.collect());
         }

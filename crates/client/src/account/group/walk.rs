@@ -186,19 +186,6 @@ impl OrderWalk {
         try_unfold(self, async |walk| Ok(walk.next().await?.map(|order| (order, walk))))
     }
 
-    /// Returns the orders of the first page that has any, and the ordinal of the last one.
-    pub(super) async fn first_page(mut self) -> Result<(Vec<Order>, u64), Error> {
-        while !self.joiner.is_complete() {
-            let page = self.page().await?;
-            let orders = self.joiner.join(page).map_err(Error::Walk)?;
-            if !orders.is_empty() {
-                let orders = orders.into_iter().map(|(_, order)| order).collect();
-                return Ok((orders, self.joiner.read_to));
-            }
-        }
-        Ok((Vec::new(), self.joiner.read_to))
-    }
-
     /// Returns the proof of the walk, once it has ended.
     #[must_use]
     pub fn certificate(&self) -> Option<&Certificate> {

@@ -38,8 +38,8 @@ With --latest, the N orders of each device that arrived last are read, and the N
 start of all are printed. No order is lost or repeated while orders arrive. A certificate of the \
 list is printed on standard error: the number of orders and a digest. The CSV has the format of \
 `kiosque orders export`, and `kiosque orders export --print-mapping` prints its mapping. With \
---watch and ndjson, later rounds print the orders that have arrived since; with --latest, all of \
-them again.";
+--watch and ndjson or csv, later rounds print the orders that have arrived since; with --latest, \
+all of them again.";
 
 /// Of `kiosque remote changes`.
 pub(crate) const CHANGES: &str = "\

@@ -210,8 +210,8 @@ fn a_list_that_is_sorted_another_way_is_noticed() {
     assert_eq!(ids(&said), ["N-1-1", "N-1-0"]);
 }
 
-/// ORD-24: changes that a failed round has read are printed by the next one, in formats that print
-/// a round as a whole.
+/// ORD-24: changes that a failed round has read are printed once: those of CSV as they arrive, and
+/// others by the next round, which they are a part of.
 #[test]
 fn a_failed_round_loses_no_change() {
     let place = Place::new();
@@ -260,6 +260,29 @@ fn a_failed_round_repeats_no_order() {
     }
 }
 
+/// The CSV of all rounds of `--watch` is one table: a failed round ends after a whole page, and the
+/// next one continues after it.
+#[test]
+fn a_watched_csv_is_one_table() {
+    let place = Place::new();
+    place.import("N-1", 1_203);
+    let args = ["orders", "--all-devices", "--output", "csv"];
+    for columns in [&[][..], &["--columns", "orderId"]] {
+        place.log_in();
+        let once = place.run(&[&args[..], columns].concat()).success().stdout;
+        let _proxy = place.log_in_through(&["nth(3, html404(orders))"]);
+        let mut command = place.command(&[&args[..], &["--watch", "20ms"], columns].concat());
+        let watching = Served::spawn(&mut command, &place.sandbox.path("none"));
+        watching.stderr_until("; trying again\n");
+        watching.stderr_until("complete, sha256");
+        let late = format!("late-{}", columns.len());
+        place.sandbox.import(OrderLine::new(&late, "N-1", "2026-03-29 08:00:00").to_string());
+        let said = watching.stdout_until(&late);
+        let rest = said.strip_prefix(&*once).unwrap_or_else(|| panic!("{said}"));
+        assert_eq!((rest.lines().count(), said.matches("orderId").count()), (1, 1), "{rest}");
+    }
+}
+
 /// The CSV of orders is a report that an import reads without a difference.
 #[test]
 fn the_csv_is_imported_unchanged() {
@@ -292,12 +315,13 @@ fn output_that_cannot_be_written_is_a_failure() {
     for args in [
         &["devices"][..],
         &["orders", "--all-devices", "--output", "csv"],
+        &["orders", "--all-devices"],
         &["mirror", "--into", "orders.db"],
         &["logout"],
     ] {
         let ran = on_full_disk(&mut place.command(args));
         let reason = "kiosque: cannot write to standard output: No space left on device\n";
-        assert!(ran.status == 2 && ran.stderr.ends_with(reason), "{args:?}: {ran:?}");
+        assert_eq!((ran.status, &*ran.stderr), (2, reason), "{args:?}");
     }
 }
 

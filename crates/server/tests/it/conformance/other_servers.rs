@@ -149,6 +149,16 @@ fn pages() -> Vec<Plant> {
                 call.query = "size=1".to_owned();
             }
         }),
+        plant("the devices of a group are on other pages after a switch", &[]).answer(
+            |call, given, memory| {
+                let group = memory.of(call.token()).map(|issued| issued.group.as_str());
+                if call.path == DEVICES_PATH && group == Some("west") && call.body == "{}" {
+                    for device in given.list("records") {
+                        device["deviceCode"] = json!("W2");
+                    }
+                }
+            },
+        ),
         plant("page 0 is page 1", &[]).call(|call, _| {
             call.query = call.query.replace("current=0", "current=1");
         }),

@@ -7,12 +7,7 @@ pub(super) fn plants() -> Vec<Plant> {
     vec![
         plant(
             "the first page of devices is empty",
-            &[
-                "devices.code",
-                "requests.null-is-absent",
-                "requests.unknown-fields",
-                "scope.switched",
-            ],
+            &["devices.code", "requests.null-is-absent", "requests.unknown-fields"],
         )
         .answer(|call, given, _| {
             let is_first = call.query.is_empty() && call.body == "{}";
