@@ -77,6 +77,9 @@ statements! {
     /// The first entry that a part which searches `$searched` entries does not reach.
     UNSEARCHED(before_no, searched) -> i64 = "select entry_no from audit
         where entry_no < $before_no order by entry_no desc limit 1 offset $searched";
+    UNSEARCHED_OF_ACCOUNT(before_no, searched, account) -> i64 = "select entry_no from audit
+        where entry_no < $before_no and account = $account
+        order by entry_no desc limit 1 offset $searched";
     FLEET_CHANGES_AFTER(after_no) -> i64 = "select count(*) from audit
         where entry_no > $after_no and event in ('fleetApplied', 'deviceDeleted')";
     LATEST_BEFORE(time_ms) -> i64 = "select entry_no from audit where at_ms < $time_ms
@@ -94,8 +97,8 @@ statements! {
 /// are recorded once a minute, and clocks are adjusted.
 const WRITE_DELAY_MAX_MS: i64 = 3_600_000;
 
-/// The number of entries that one part of a filtered list searches; the next part continues after
-/// them. Those of an account have an index.
+/// The number of entries that one part of a list of one event or source searches, those of one
+/// account if it has one; the next part continues after them.
 const SEARCHED_MAX: i64 = 100_000;
 
 /// Selects entries of the audit trail.
@@ -308,13 +311,16 @@ async fn page(read: &Read<'_>, query: &AuditQuery) -> Result<AuditPage, Error> {
     // here.
     let stop = [since.plus_ms(-WRITE_DELAY_MAX_MS).into()];
     let oldest = read.one(&LATEST_BEFORE, &stop).await?.unwrap_or(0_i64);
-    let is_filtered = query.event.is_some() || query.source.is_some();
-    let unsearched: Option<i64> = match is_filtered && query.account.is_none() {
-        true => {
-            let searched = [before.into(), SEARCHED_MAX.into()];
-            read.one(&UNSEARCHED, &searched).await?
-        }
-        false => None,
+    let account = query.account.as_deref();
+    if !account.is_none_or(has_no_nul) {
+        return Ok(AuditPage { entries: Vec::new(), next: None });
+    }
+    let mut searched = vec![before.into(), SEARCHED_MAX.into()];
+    searched.extend(account.map(Value::from));
+    let unsearched: Option<i64> = match (query.event.is_some() || query.source.is_some(), account) {
+        (false, _) => None,
+        (true, None) => read.one(&UNSEARCHED, &searched).await?,
+        (true, Some(_)) => read.one(&UNSEARCHED_OF_ACCOUNT, &searched).await?,
     };
     let unsearched = unsearched.filter(|entry| *entry > oldest);
     let floor = unsearched.unwrap_or(oldest);
@@ -322,13 +328,10 @@ async fn page(read: &Read<'_>, query: &AuditQuery) -> Result<AuditPage, Error> {
     let source = text(query.source).unwrap_or_default();
     let mut params = vec![before.into(), floor.into(), since.into(), listing.count().into()];
     params.extend([event.into(), Value::from(source.as_str())]);
-    let rows = match &query.account {
+    params.extend(account.map(Value::from));
+    let rows = match account {
         None => read.all(&ENTRIES, &params).await?,
-        Some(account) if !has_no_nul(account) => Vec::new(),
-        Some(account) => {
-            params.push(account.as_str().into());
-            read.all(&ENTRIES_OF_ACCOUNT, &params).await?
-        }
+        Some(_) => read.all(&ENTRIES_OF_ACCOUNT, &params).await?,
     };
     let entries = rows.into_iter().map(entry).collect::<Result<Vec<_>, Error>>()?;
     let page = listing.cut(entries, |entry| entry.entry_no);

@@ -217,20 +217,22 @@ async fn a_rare_entry_is_found_by_a_later_part() {
     let fixture = TestStore::new().await;
     fill(&fixture, 1).await;
     fixture.tamper(
-        "insert into audit (entry_no, at_ms, event, count)
+        "insert into audit (entry_no, at_ms, event, account, count)
         with recursive numbers (number) as (
             select 2 union all select number + 1 from numbers where number < 100001
-        ) select number, 0, 'login', 1 from numbers",
+        ) select number, 0, 'login', 'ops', 1 from numbers",
     );
     let [by_event, by_source] = [
         AuditQuery { event: Some(AuditEvent::LoginRefused), ..ask() },
         AuditQuery { source: "192.0.2.1".parse().ok(), ..ask() },
     ];
-    let of_account = AuditQuery { account: Some("ops".to_owned()), ..by_event.clone() };
+    let [of_account, of_another] = ["ops", "other"]
+        .map(|name| AuditQuery { account: Some(name.to_owned()), ..by_event.clone() });
     for (mut ask, want) in [
         (by_event, &[(vec![], Some(2)), (vec![1], None)][..]),
         (by_source, &[(vec![], Some(2)), (vec![1], None)]),
-        (of_account, &[(vec![1], None)]),
+        (of_account, &[(vec![], Some(2)), (vec![1], None)]),
+        (of_another, &[(vec![], None)]),
     ] {
         let mut parts = Vec::new();
         loop {
