@@ -1,23 +1,21 @@
-//! The console's pages in a browser, checked by the rules of axe-core for accessibility.
+//! axe-core, which checks the console's pages for accessibility.
+
+use std::path::PathBuf;
 
 use anyhow::Result;
 
 use crate::clients::npm_packages;
 use crate::packages;
-use crate::process::{cargo, root, run as run_command};
+use crate::process::root;
 
 const AXE_CORE: &str = "axe-core@4.14.1";
-/// The variable with the path of the script. The walk over the pages uses it if it is set.
-const SETTING: &str = "KIOSQUE_AXE";
-/// The name of the walk's test: see `crates/kiosque/tests/it/console/walk.rs`.
-const WALK: &str = "console::walk";
+/// The variable with the path of the script. The walk over the pages, in
+/// `crates/kiosque/tests/it/console/walk.rs`, uses it if it is set.
+pub(crate) const SETTING: &str = "KIOSQUE_AXE";
 
-/// Walks over the pages with axe-core.
-pub(crate) fn run() -> Result<()> {
-    packages::ensure(packages::FOR_TESTS)?;
+/// Installs axe-core and returns the path of its script.
+pub(crate) fn script() -> Result<PathBuf> {
     packages::ensure(packages::FOR_CLIENTS)?;
     let installed = npm_packages(root()?.join("target/axe"), &[AXE_CORE])?;
-    let script = installed.join("node_modules/axe-core/axe.min.js");
-    let mut tests = cargo(["test", "--locked", "--package", "kiosque", "--test", "it", WALK])?;
-    run_command(tests.env(SETTING, script))
+    Ok(installed.join("node_modules/axe-core/axe.min.js"))
 }

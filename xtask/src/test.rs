@@ -21,6 +21,9 @@ const SALES_REPORT_DEFAULT: &str = "../shared/data/vending_machine_sales.csv";
 const ENGINE: &str = "KIOSQUE_TEST_ENGINE";
 /// The packages whose integration tests run on both engines.
 const ON_BOTH_ENGINES: [&str; 2] = ["kiosque-store", "kiosque-server"];
+/// Their modules whose tests are on PostgreSQL in every run: the first run has them.
+const ON_POSTGRESQL_ALWAYS: [&str; 4] =
+    ["engines::", "retries::", "round_trips::", "several_nodes::"];
 
 /// The argument with the URL of the coordinator of a Citus cluster.
 const CITUS: &str = "--citus";
@@ -61,6 +64,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     summary.add(run);
     if let Some(mut tests) = on_one_engine(arguments, "postgres", &["--test", "it"])? {
         database.share(&mut tests);
+        if arguments.is_empty() {
+            tests.arg("--").args(ON_POSTGRESQL_ALWAYS.iter().flat_map(|module| ["--skip", module]));
+        }
         summary.add(test_run::run("PostgreSQL", &mut tests)?);
         println!("\nCitus: not run; `cargo xtask test {CITUS} URL` runs its tests on a cluster");
     }

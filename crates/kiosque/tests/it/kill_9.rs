@@ -151,7 +151,7 @@ fn run_and_kill(sandbox: &Sandbox, args: &[&str], when: When) -> bool {
 
 #[test]
 fn kill_9_of_an_import_loses_nothing_and_doubles_nothing() {
-    let rounds = size(10, 200);
+    let rounds = size(5, 200);
     let whole = KIOSQUE.sandbox_with(fleet(), "UTC");
     let fresh = KIOSQUE.sandbox();
     copy_data(&whole.data(), &fresh.data());
