@@ -65,7 +65,8 @@ impl Content {
         self.later.is_none().then_some(self.first.len())
     }
 
-    /// Returns the first part, the later ones, and the memory of complete content.
+    /// Returns the first part, the later ones, and the memory of complete content. Whether the
+    /// content has a secret is lost.
     #[must_use]
     pub fn into_parts(self) -> (Bytes, Option<LaterParts>, Option<AnswerMemory>) {
         (self.first, self.later, self.memory)

@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 
 use hyper::rt::Executor;
 use tokio::time::{Instant, Sleep, sleep_until};
@@ -31,11 +31,11 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for StreamExecutor {
 }
 
 /// Runs a stream to its end, or until it is late.
-async fn run(stream: impl Future<Output = ()>) {
-    let mut stream = pin!(stream);
+fn run(stream: impl Future<Output = ()>) -> impl Future<Output = ()> {
+    let mut stream = Box::pin(stream);
     let mut deadline = None;
     let mut timer: Option<Pin<Box<Sleep>>> = None;
-    poll_fn(|context| {
+    poll_fn(move |context| {
         DEADLINE.set(deadline);
         let poll = stream.as_mut().poll(context);
         deadline = DEADLINE.take();
@@ -46,5 +46,4 @@ async fn run(stream: impl Future<Output = ()>) {
         }
         timer.as_mut().poll(context)
     })
-    .await;
 }

@@ -83,7 +83,15 @@ impl LoginOutcome {
                 Refusal::Credentials => LoginOutcome::Refused,
                 Refusal::TooManyFailures { .. } => LoginOutcome::Limited,
                 Refusal::ApiNotEnabled | Refusal::NoGroup => LoginOutcome::NotAllowed,
-                _ => LoginOutcome::Invalid,
+                Refusal::Invalid(_)
+                | Refusal::Unreadable(_)
+                | Refusal::NotFound
+                | Refusal::GroupClosed
+                | Refusal::OutOfScope
+                | Refusal::OrderUnknown
+                | Refusal::TokenMissing
+                | Refusal::TokenInvalid
+                | Refusal::SessionExpired => LoginOutcome::Invalid,
             },
             Err(_) => LoginOutcome::Failed,
         }

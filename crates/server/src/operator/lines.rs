@@ -119,8 +119,8 @@ impl<B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin> Lines<'_, B> {
         Ok((!lines.is_empty()).then_some(lines))
     }
 
-    /// Returns the next line; `None` at the end. Its data must arrive by `ends`, or, without that,
-    /// without a pause that is too long.
+    /// Returns the next line; `None` at the end. Waits for data until `ends`; if that is `None`,
+    /// until nothing has arrived for the idle deadline.
     async fn next_line(&mut self, ends: Option<Instant>) -> Result<Option<RawLine>, Failure> {
         loop {
             while !self.buffer.is_empty() {

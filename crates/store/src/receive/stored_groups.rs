@@ -61,7 +61,7 @@ impl StoredGroups {
         }
     }
 
-    /// Returns the start of the order of this device with this id that a group has, if any.
+    /// Returns the start of the order with this id and this device in a group, if the group has it.
     pub(super) fn start_in(&self, group: GroupNo, one: &OwnedOrder<'_>) -> Option<UnixMs> {
         let device = one.ownership.device;
         let mut found = self.0.get(one.order.order_id.as_str())?.iter();
