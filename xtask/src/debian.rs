@@ -15,8 +15,9 @@ use crate::packages;
 use crate::process::{cargo, output, program, root, run as run_command, succeeds, target};
 use tree::Tree;
 
-/// Maximum size of the release build of the program, in bytes.
-const PROGRAM_MAX_BYTES: u64 = 20_000_000;
+/// Maximum size of the release build of the program, in bytes. `docs/performance.md` has the cost
+/// of smaller builds.
+const PROGRAM_MAX_BYTES: u64 = 22_000_000;
 /// The maximum exposure that `systemd-analyze security` may report for a unit, in tenths.
 const EXPOSURE_MAX: &str = "--threshold=20";
 const UNITS: [&str; 2] = ["kiosque.service", "kiosque-backup.service"];
