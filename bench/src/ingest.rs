@@ -174,7 +174,7 @@ async fn during_pages(
             anyhow::Ok((idle.all_good()?, during.all_good()?))
         }
         .await;
-        // Dropping it in a task would panic: it waits for its thread.
+        // Dropping it in async code would panic: it waits for its threads.
         senders.shutdown_background();
         let (idle, during) = measured?;
         eprintln!(

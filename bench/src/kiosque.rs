@@ -64,10 +64,10 @@ impl Kiosque {
         Ok(())
     }
 
-    /// Replaces the data by a fleet.
+    /// Replaces the data with a fleet.
     ///
     /// # Errors
-    /// When it cannot be removed, or the command fails.
+    /// The data cannot be removed, or the command fails.
     pub(crate) fn begin_with(&self, fleet: &Path) -> anyhow::Result<()> {
         self.clear()?;
         self.apply(fleet)
@@ -192,7 +192,7 @@ impl Server {
     /// Returns a client of a server that already answers.
     ///
     /// # Errors
-    /// When its certificate is none.
+    /// Its certificate cannot be read.
     pub(crate) fn client(&self) -> anyhow::Result<Client> {
         Client::trusting(&self.cert, self.address)
     }
@@ -200,7 +200,7 @@ impl Server {
     /// Returns a client of its operator's listener.
     ///
     /// # Errors
-    /// When its certificate is none.
+    /// Its certificate cannot be read.
     pub(crate) fn operator(&self) -> anyhow::Result<Client> {
         Client::trusting(&self.cert, self.operator)
     }

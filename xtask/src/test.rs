@@ -65,6 +65,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     if let Some(mut tests) = on_one_engine(arguments, "postgres", &["--test", "it"])? {
         database.share(&mut tests);
         if arguments.is_empty() {
+            println!("\nPostgreSQL: the first run had the tests of {ON_POSTGRESQL_ALWAYS:?}");
             tests.arg("--").args(ON_POSTGRESQL_ALWAYS.iter().flat_map(|module| ["--skip", module]));
         }
         summary.add(test_run::run("PostgreSQL", &mut tests)?);

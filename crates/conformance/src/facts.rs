@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::answer::Answer;
 use crate::ask::{Ask, Caller};
 use crate::credentials::Credentials;
-use crate::paths::{LOGIN, LOGOUT, ORDERS, SWITCH};
+use crate::paths::{DEVICES, LOGIN, LOGOUT, ORDERS, SWITCH};
 
 /// A group, a device, a trade number, a password and a token that do not exist on any platform.
 pub(crate) const UNKNOWN: &str = "no-such-kiosque-check";
@@ -41,6 +41,8 @@ pub(crate) struct Facts {
     /// Another group than the default one, and the devices that are listed for it.
     pub(crate) other_group: Option<String>,
     pub(crate) other_devices: Vec<Value>,
+    /// The total of that list, of which `other_devices` is the first page.
+    pub(crate) other_device_count: usize,
     /// The second account, with the data that the first one cannot see: the default group, its
     /// devices, and orders of one of them.
     pub(crate) second: Option<Box<Facts>>,
@@ -56,7 +58,7 @@ impl Facts {
 
     /// Returns a login with a wrong password.
     pub(crate) fn log_in_wrongly(&self) -> Ask {
-        Ask::log_in(&self.account.username, UNKNOWN)
+        Ask::log_in(&self.account.username, UNKNOWN).by(self.caller)
     }
 
     /// Returns a login with a name that does not exist on any platform. It differs between checks,
@@ -72,7 +74,7 @@ impl Facts {
 
     /// Returns a call of List devices with the token.
     pub(crate) fn list_devices(&self) -> Ask {
-        Ask::list_devices(&self.token)
+        self.call(DEVICES, "{}")
     }
 
     /// Returns a call with the token and a body of JSON.

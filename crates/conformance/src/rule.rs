@@ -40,7 +40,7 @@ pub enum Effect {
     ChangesSession,
 }
 
-/// What the check of a rule needs, and a server or its accounts may lack.
+/// What the check of a rule needs and a server or its accounts may lack.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Needs {
     /// Two groups with devices, and a device with orders.

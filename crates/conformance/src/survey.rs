@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::answer::Answer;
 use crate::checker::{CannotRun, Checker};
 use crate::facts::{ORDERS_QUERY, groups_of};
 use crate::paths::{DEVICES, ORDERS};
@@ -30,7 +31,9 @@ impl Checker {
         self.facts.other_group = other;
         if let Some(group) = &self.facts.other_group {
             let page = self.facts.call_with(DEVICES, &json!({"groupId": group}));
-            self.facts.other_devices = self.send(&page).await?.listed("records");
+            let page = self.send(&page.query(self.facts.devices_query)).await?;
+            self.facts.other_devices = page.listed("records");
+            self.facts.other_device_count = total(&page);
         }
         Ok(())
     }
@@ -49,8 +52,7 @@ impl Checker {
         }
         let Some(page) = page else { return Ok(()) };
         self.facts.devices = page.listed("records");
-        let total = page.data()["total"].as_u64().and_then(|total| usize::try_from(total).ok());
-        self.facts.device_count = total.unwrap_or(self.facts.devices.len());
+        self.facts.device_count = total(&page);
         for device in self.facts.devices.clone().iter().take(DEVICES_TRIED) {
             let code = device["deviceCode"].as_str().unwrap_or_default();
             let body = json!({"deviceCode": code, "includeHistory": true});
@@ -85,4 +87,10 @@ impl Checker {
         self.facts.second = Some(second);
         Ok(())
     }
+}
+
+/// Returns the total of a list; a page without one is the whole list.
+fn total(page: &Answer) -> usize {
+    let total = page.data()["total"].as_u64().and_then(|total| usize::try_from(total).ok());
+    total.unwrap_or_else(|| page.listed("records").len())
 }

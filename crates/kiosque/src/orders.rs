@@ -86,7 +86,8 @@ async fn write_ndjson(
 async fn write_csv(store: &Store, selected: &Selected, out: impl Write) -> anyhow::Result<usize> {
     let mut csv = CsvExport::new(out)?;
     let damaged = each_order(store, selected, |group, order| csv.write(group, order)).await?;
-    let inexact = csv.flush()?;
+    csv.flush()?;
+    let inexact = csv.take_inexact();
     if inexact > 0 {
         eprint_line!(
             "warning: {}, which CSV cannot represent; an import changes them. Use --output ndjson",

@@ -97,8 +97,8 @@ statements! {
 /// are recorded once a minute, and clocks are adjusted.
 const WRITE_DELAY_MAX_MS: i64 = 3_600_000;
 
-/// The number of entries that one part of a list of one event or source searches, those of one
-/// account if it has one; the next part continues after them.
+/// The maximum number of entries that a part of a list searches for an event or a source; with an
+/// account, entries of the account. The next part continues after them.
 const SEARCHED_MAX: i64 = 100_000;
 
 /// Selects entries of the audit trail.

@@ -17,7 +17,7 @@ use crate::sql::{Row, Value, row, statements};
 use crate::state::State;
 
 row! {
-    /// A device as stored, with its last activity in its group.
+    /// A device, with its last activity in its group.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct DeviceRow<'r> {
         pub(crate) device_no: DeviceNo,

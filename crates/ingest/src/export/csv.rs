@@ -56,7 +56,7 @@ fn header() -> impl Iterator<Item = &'static str> {
 /// Writes orders as CSV.
 pub struct CsvExport<W: Write> {
     out: Writer<W>,
-    /// Orders since the last flush with a blank text, which in CSV is the same as an absent one.
+    /// Orders with a blank text, which in CSV is the same as an absent one.
     inexact: u64,
 }
 
@@ -95,14 +95,17 @@ impl<W: Write> CsvExport<W> {
         Ok(())
     }
 
-    /// Flushes the orders, and returns the number of those since the last flush that an import of
-    /// the CSV would change.
+    /// Writes what is buffered.
     ///
     /// # Errors
     /// The output cannot be written.
-    pub fn flush(&mut self) -> io::Result<u64> {
-        self.out.flush()?;
-        Ok(mem::take(&mut self.inexact))
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    /// Returns the number of orders since the last call that an import of the CSV would change.
+    pub fn take_inexact(&mut self) -> u64 {
+        mem::take(&mut self.inexact)
     }
 }
 
@@ -153,7 +156,8 @@ mod tests {
         let mut out = Vec::new();
         let mut export = CsvExport::new(&mut out).expect("written");
         export.write("g", order).expect("written");
-        let inexact = export.flush().expect("written");
+        let inexact = export.take_inexact();
+        export.flush().expect("written");
         drop(export);
         let text = String::from_utf8(out).expect("text");
         let (header, rows) = text.split_once('\n').expect("a header");

@@ -18,7 +18,7 @@ pub(super) async fn run(args: ChangesArgs) -> Result<(), CommandError> {
     let printer = Printer::new(&shown, &[CHANGES], Some(&remote)).await?;
     let mut reader = ChangeReader::new(&remote, group.group.as_deref(), after, size).await?;
     let mut is_first = true;
-    // Changes that a failed round has read are printed by the next one: the reader is after them.
+    // Formats that print a round as a whole: the next round prints what a failed one has read.
     let mut collected = Vec::new();
     repeat(shown.watch, async || {
         loop {

@@ -61,7 +61,7 @@ async fn query(remote: &Remote, args: &OrdersArgs) -> Result<OrderQuery, Command
     })
 }
 
-/// Prints the orders of a round. Those of CSV have one header in all rounds.
+/// Prints the orders of a round. CSV has one header for all rounds.
 async fn print_all(
     remote: &Remote,
     printer: &Printer<'_>,
@@ -73,20 +73,21 @@ async fn print_all(
     if is_csv && csv.is_none() {
         *csv = Some(CsvExport::new(io::stdout())?);
     }
-    let mut inexact = 0;
     let mut collected = Vec::new();
     while let Some(OrderPage { group, records }) =
         reader.next_page(remote).await.map_err(with_options)?
     {
         match csv {
-            Some(csv) => inexact += write_csv(csv, &group, &records)?,
+            Some(csv) => write_csv(csv, &group, &records)?,
             None if printer.prints_rows() => printer.print(&Listing::of(ORDERS, records))?,
             None => collected.extend(records),
         }
     }
     let Some(csv) = csv else { return printer.print(&Listing::of(ORDERS, collected)) };
     // A list without orders has a header.
-    inexact += csv.flush()?;
+    csv.flush()?;
+    // Those of failed rounds count as well: their orders are not printed again.
+    let inexact = csv.take_inexact();
     if inexact > 0 {
         eprint_line!(
             "warning: {}, which an import of CSV reads as absent",
@@ -96,12 +97,12 @@ async fn print_all(
     Ok(())
 }
 
-/// Writes the orders of a page, and returns the number of those that an import would change.
+/// Writes the orders of a page to the output.
 fn write_csv(
     csv: &mut CsvExport<Stdout>,
     group: &str,
     records: &[Value],
-) -> Result<u64, CommandError> {
+) -> Result<(), CommandError> {
     for record in records {
         let order: OrderLine = serde_json::from_value(record.clone()).map_err(|error| {
             let id = record.get("orderId").and_then(Value::as_str).unwrap_or_default();

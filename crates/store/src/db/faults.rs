@@ -46,7 +46,7 @@ impl Faults {
         std::mem::replace(&mut *lock_ignoring_poison(&self.0), fault).is_some()
     }
 
-    /// Returns the transaction as it is, whose future then has no second copy.
+    /// Returns the transaction unchanged: a future around it would hold it twice.
     #[cfg(not(debug_assertions))]
     pub(crate) fn around<F: Future>(&self, transaction: F) -> F {
         transaction

@@ -261,7 +261,7 @@ fn a_failed_round_repeats_no_order() {
 }
 
 /// The CSV of all rounds of `--watch` is one table: a failed round ends after a whole page, and the
-/// next one continues after it.
+/// next one continues after it, and warns of the blank texts of both.
 #[test]
 fn a_watched_csv_is_one_table() {
     let place = Place::new();
@@ -274,6 +274,9 @@ fn a_watched_csv_is_one_table() {
         let mut command = place.command(&[&args[..], &["--watch", "20ms"], columns].concat());
         let watching = Served::spawn(&mut command, &place.sandbox.path("none"));
         watching.stderr_until("; trying again\n");
+        if columns.is_empty() {
+            watching.stderr_until("warning: 1203 orders have blank texts");
+        }
         watching.stderr_until("complete, sha256");
         let late = format!("late-{}", columns.len());
         place.sandbox.import(OrderLine::new(&late, "N-1", "2026-03-29 08:00:00").to_string());

@@ -152,7 +152,14 @@ fn pages() -> Vec<Plant> {
         plant("the devices of a group are on other pages after a switch", &[]).answer(
             |call, given, memory| {
                 let group = memory.of(call.token()).map(|issued| issued.group.as_str());
-                if call.path == DEVICES_PATH && group == Some("west") && call.body == "{}" {
+                let is_selected = group == Some("west") && call.body == "{}";
+                if call.path != DEVICES_PATH || given.code() != 200 {
+                    return;
+                }
+                if is_selected || call.has("groupId", "west") {
+                    given.data()["total"] = json!(1_001);
+                }
+                if is_selected {
                     for device in given.list("records") {
                         device["deviceCode"] = json!("W2");
                     }

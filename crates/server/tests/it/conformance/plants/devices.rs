@@ -7,7 +7,14 @@ pub(super) fn plants() -> Vec<Plant> {
     vec![
         plant(
             "the first page of devices is empty",
-            &["devices.code", "requests.null-is-absent", "requests.unknown-fields"],
+            &[
+                "devices.code",
+                "requests.null-is-absent",
+                "requests.unknown-fields",
+                "scope.group-filter",
+                "scope.switched",
+                "sessions.default-again",
+            ],
         )
         .answer(|call, given, _| {
             let is_first = call.query.is_empty() && call.body == "{}";

@@ -17,6 +17,17 @@ fn groups() -> Vec<Plant> {
                 call.body = json!({"groupId": "east"}).to_string();
             }
         }),
+        plant("List devices lists a third group after a switch", &["scope.switched"]).answer(
+            |call, given, memory| {
+                let group = memory.of(call.token()).map(|issued| issued.group.as_str());
+                let is_page = group == Some("west") && call.body == "{}" && given.code() == 200;
+                if call.path == DEVICES_PATH && is_page {
+                    for device in given.list("records") {
+                        device["deviceCode"] = json!("S1");
+                    }
+                }
+            },
+        ),
         plant("Online devices lists other groups", &["scope.online-devices"]).answer(
             |call, given, _| {
                 if call.path == ONLINE_PATH && given.code() == 200 {
