@@ -101,7 +101,9 @@ files! {
     /// The time from which each order is a sale.
     SALE_TIMES = "sale_times.sql",
     /// Renames a table that the checks of the service read.
-    SET_ASIDE = "set_aside.sql",
+    SET_RATES_ASIDE = "set_rates_aside.sql",
+    /// Renames a table that the totals of the data are read from.
+    SET_TOTALS_ASIDE = "set_totals_aside.sql",
     /// Sets the last update of every running import back by more than a minute.
     SILENCE_IMPORTS = "silence_imports.sql",
     /// The totals that are not zero.

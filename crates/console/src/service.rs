@@ -1,8 +1,8 @@
 //! The service itself: what needs attention, the program and its storage, and the use of the
 //! limits.
 
-use kiosque_contract::inventory::Status;
-use kiosque_model::{UnixMs, size};
+use kiosque_contract::inventory::{LastBackup, Status};
+use kiosque_model::{Day, UnixMs, size};
 use maud::{Markup, Render, html};
 
 use crate::components::{Tone, badge, card, columns, download, facts, table};
@@ -80,19 +80,38 @@ const BACKUP_DAYS: i64 = 2;
 const LOG_BYTES: u64 = 1 << 30;
 const DAY_MS: i64 = 86_400_000;
 
-/// The state of a server and of its data.
+/// What the checks compare.
 #[derive(Clone, Debug)]
-pub struct Service {
-    /// The totals of the data.
-    pub status: Status,
-    /// The hosts and the name of the database; `None` for files.
-    pub database: Option<String>,
+pub struct Conditions {
     /// The reason why requests with a session fail, if they do.
     pub not_answering: Option<String>,
     /// The reason why orders cannot be stored, if they cannot.
     pub not_storing: Option<String>,
     /// The end of the certificate, if it can be read.
     pub certificate_end: Option<UnixMs>,
+    /// The date of the latest exchange rate.
+    pub last_rate: Option<Day>,
+    /// Whether there are orders without any rate.
+    pub lacks_rates: bool,
+    /// The last backup that `kiosque backup` made.
+    pub last_backup: Option<LastBackup>,
+    /// The size of the write-ahead log; `None` for a database server, which has its own backups.
+    pub log_bytes: Option<u64>,
+    /// How many milliseconds this node's clock is ahead of the database's, if that is too much.
+    pub clock_off_ms: Option<i64>,
+    /// The number of requests since the start of the server that needed a damaged order.
+    pub damaged_orders: u64,
+}
+
+/// The state of a server and of its data.
+#[derive(Clone, Debug)]
+pub struct Service {
+    /// What the checks compare.
+    pub conditions: Conditions,
+    /// The totals of the data.
+    pub status: Status,
+    /// The hosts and the name of the database; `None` for files.
+    pub database: Option<String>,
     /// The host names and addresses of the certificate.
     pub certificate_names: Vec<String>,
     /// The start of this server.
@@ -101,10 +120,6 @@ pub struct Service {
     pub resident_bytes: Option<u64>,
     /// The free bytes of the data's file system; `None` with a database.
     pub free_bytes: Option<u64>,
-    /// How many milliseconds this node's clock is ahead of the database's, if that is too much.
-    pub clock_off_ms: Option<i64>,
-    /// The number of requests since the start of the server that needed a damaged order.
-    pub damaged_orders: u64,
     /// Limits on concurrent work.
     pub limits: Vec<Limit>,
 }
@@ -135,7 +150,7 @@ pub fn page(frame: &Frame<'_>, view: &Service) -> String {
         note: html! {},
         actions: download(frame, &["format=csv"]),
         content: html! {
-            (card("checks", frame.say(ATTENTION), "", &checks(frame, view)))
+            (card("checks", frame.say(ATTENTION), "", &checks(frame, &view.conditions)))
             div.grid {
                 @for (id, heading, values) in lists(frame, view) {
                     div.span-6 { (card(id, frame.say(heading), "", &listed(frame, &values))) }
@@ -152,7 +167,7 @@ pub fn page(frame: &Frame<'_>, view: &Service) -> String {
 #[must_use]
 pub fn csv(frame: &Frame<'_>, view: &Service) -> String {
     let mut rows = Vec::new();
-    for Check { tone, text, remedy } in all_checks(frame, view) {
+    for Check { tone, text, remedy } in all_checks(frame, &view.conditions) {
         let result = frame.say(word(tone)).to_owned();
         rows.push(["checks".to_owned(), text, result, String::new(), remedy.unwrap_or_default()]);
     }
@@ -171,8 +186,8 @@ pub fn csv(frame: &Frame<'_>, view: &Service) -> String {
 
 /// Returns the number of checks that are not ok.
 #[must_use]
-pub fn failed_checks(frame: &Frame<'_>, view: &Service) -> i64 {
-    let checks = all_checks(frame, view);
+pub fn failed_checks(frame: &Frame<'_>, conditions: &Conditions) -> i64 {
+    let checks = all_checks(frame, conditions);
     let failed = checks.iter().filter(|check| check.tone != Tone::Good).count();
     i64::try_from(failed).unwrap_or(i64::MAX)
 }
@@ -185,10 +200,10 @@ const fn word(tone: Tone) -> Text {
     }
 }
 
-fn checks(frame: &Frame<'_>, view: &Service) -> Markup {
+fn checks(frame: &Frame<'_>, conditions: &Conditions) -> Markup {
     html! {
         ul.checks {
-            @for check in all_checks(frame, view) {
+            @for check in all_checks(frame, conditions) {
                 li {
                     (badge(check.tone, frame.say(word(check.tone)))) " " (check.text)
                     @if let Some(remedy) = check.remedy { p.note { (remedy) } }
@@ -198,25 +213,25 @@ fn checks(frame: &Frame<'_>, view: &Service) -> Markup {
     }
 }
 
-fn all_checks(frame: &Frame<'_>, view: &Service) -> Vec<Check> {
+fn all_checks(frame: &Frame<'_>, conditions: &Conditions) -> Vec<Check> {
     let mut checks = vec![
-        failing(frame, (ANSWERS, ANSWERS_DO), view.not_answering.as_deref()),
-        failing(frame, (STORES, STORES_DO), view.not_storing.as_deref()),
-        certificate(frame, view),
-        rates(frame, view),
+        failing(frame, (ANSWERS, ANSWERS_DO), conditions.not_answering.as_deref()),
+        failing(frame, (STORES, STORES_DO), conditions.not_storing.as_deref()),
+        certificate(frame, conditions),
+        rates(frame, conditions),
     ];
-    if view.database.is_none() {
-        checks.push(backup(frame, view));
+    if let Some(bytes) = conditions.log_bytes {
+        checks.push(backup(frame, conditions));
+        if bytes >= LOG_BYTES {
+            let text = LOG.fill(frame.language, &[&size(bytes)]);
+            checks.push(warning(frame, text, LOG_DO));
+        }
     }
-    if let Some(bytes) = view.status.log_bytes.filter(|bytes| *bytes >= LOG_BYTES) {
-        let text = LOG.fill(frame.language, &[&size(bytes)]);
-        checks.push(warning(frame, text, LOG_DO));
-    }
-    if view.damaged_orders > 0 {
-        let text = DAMAGED.fill(frame.language, &[&view.damaged_orders.to_string()]);
+    if conditions.damaged_orders > 0 {
+        let text = DAMAGED.fill(frame.language, &[&conditions.damaged_orders.to_string()]);
         checks.push(Check { tone: Tone::Bad, ..warning(frame, text, DAMAGED_DO) });
     }
-    if let Some(ahead) = view.clock_off_ms {
+    if let Some(ahead) = conditions.clock_off_ms {
         let text = CLOCK.fill(frame.language, &[&ahead.to_string()]);
         checks.push(Check { tone: Tone::Bad, ..warning(frame, text, CLOCK_DO) });
     }
@@ -242,8 +257,8 @@ fn warning(frame: &Frame<'_>, text: String, remedy: Text) -> Check {
     Check { tone: Tone::Warning, text, remedy: Some(frame.say(remedy).to_owned()) }
 }
 
-fn certificate(frame: &Frame<'_>, view: &Service) -> Check {
-    let Some(end) = view.certificate_end else {
+fn certificate(frame: &Frame<'_>, conditions: &Conditions) -> Check {
+    let Some(end) = conditions.certificate_end else {
         return warning(frame, frame.say(CERTIFICATE_UNKNOWN).to_owned(), CERTIFICATE_DO);
     };
     let text = CERTIFICATE.fill(frame.language, &[&frame.zone.text(end)]);
@@ -254,16 +269,16 @@ fn certificate(frame: &Frame<'_>, view: &Service) -> Check {
     }
 }
 
-fn rates(frame: &Frame<'_>, view: &Service) -> Check {
-    match &view.status.last_rate_date {
-        Some(date) => good(RATES.fill(frame.language, &[date])),
-        None if view.status.order_count == 0 => good(frame.say(RATES_UNNEEDED).to_owned()),
-        None => warning(frame, frame.say(NO_RATES).to_owned(), RATES_DO),
+fn rates(frame: &Frame<'_>, conditions: &Conditions) -> Check {
+    match conditions.last_rate {
+        Some(day) => good(RATES.fill(frame.language, &[&day.to_string()])),
+        None if conditions.lacks_rates => warning(frame, frame.say(NO_RATES).to_owned(), RATES_DO),
+        None => good(frame.say(RATES_UNNEEDED).to_owned()),
     }
 }
 
-fn backup(frame: &Frame<'_>, view: &Service) -> Check {
-    let Some(last) = &view.status.last_backup else {
+fn backup(frame: &Frame<'_>, conditions: &Conditions) -> Check {
+    let Some(last) = &conditions.last_backup else {
         return warning(frame, frame.say(NO_BACKUP).to_owned(), BACKUP_DO);
     };
     let (at, orders) = (frame.zone.text(UnixMs(last.timestamp)), format::count(last.orders));

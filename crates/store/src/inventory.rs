@@ -23,6 +23,7 @@ pub use device_orders::{
 pub use devices::{DeviceSearch, FoundDevice, FoundDevices};
 pub use fleet_file::FleetPart;
 pub use orders::{DamagedOrder, ExportedOrder, OrderFilter, OrderKey, OrdersOf};
+pub use overview::Maintenance;
 pub(crate) use overview::{damage_found, order_count};
 pub use rates::RateKey;
 

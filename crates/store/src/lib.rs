@@ -100,8 +100,8 @@ pub use hints::GroupFilter;
 pub use imports::{IMPORT_ACTIVE_INTERVAL, IMPORT_REJECTED_MAX, ImportRejections};
 pub use inventory::{
     DamagedOrder, DeviceOrders, DeviceSearch, ExportedOrder, FleetPart, FoundDevice, FoundDevices,
-    FoundOrders, NumberedOrders, OrderFilter, OrderKey, OrderPlace, OrderPosition, OrdersOf,
-    Passwords, RateKey, SaleTimes,
+    FoundOrders, Maintenance, NumberedOrders, OrderFilter, OrderKey, OrderPlace, OrderPosition,
+    OrdersOf, Passwords, RateKey, SaleTimes,
 };
 pub use json_records::JsonRecords;
 pub use keys::{CreatedKey, KeyEntry, KeyHolder, KeyUse, RevokedKey};

@@ -1,7 +1,6 @@
 //! `/console/intake`
 
 use kiosque_console::intake::{self as view, Intake, LineOrigin, RejectedLine};
-use kiosque_model::UnixMs;
 use kiosque_store::{ImportRejections, Listing, Oversight};
 
 use super::choices::format;
@@ -29,7 +28,7 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         queue_bytes: app.intake.queue_bytes(),
         waiting: is_storing.then_some(waiting),
         heartbeats_unwritten: app.store.intake().unwritten_activity(),
-        last_active: app.store.inventory().status(now).await?.last_active_timestamp.map(UnixMs),
+        last_active: app.store.inventory().last_active().await?,
     };
     Ok(caller.reply(format, &view, view::page, "rejected.csv", view::csv))
 }

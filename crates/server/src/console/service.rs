@@ -1,8 +1,8 @@
 //! `/console/service`
 
 use kiosque_console::Section;
-use kiosque_console::service::{self as view, Limit, Service};
-use kiosque_store::{Error, Oversight};
+use kiosque_console::service::{self as view, Conditions, Limit, Service};
+use kiosque_store::{Error, Maintenance, Oversight};
 
 use super::choices::format;
 use super::reply::Reply;
@@ -24,25 +24,39 @@ pub(super) async fn failed_checks(caller: &SignedIn<'_>) -> i64 {
     if !caller.session.holder().rights.contain(Section::Service.right()) {
         return 0;
     }
-    service(caller).await.map_or(0, |view| view::failed_checks(&caller.frame(), &view))
+    let conditions = conditions(caller).await;
+    conditions.map_or(0, |conditions| view::failed_checks(&caller.frame(), &conditions))
 }
 
 async fn service(caller: &SignedIn<'_>) -> Result<Service, Failure> {
     let (app, now) = (caller.call.app, caller.call.now);
-    let cause = |checked: Result<(), Error>| checked.err().map(|error| error.to_string());
     Ok(Service {
+        conditions: conditions(caller).await?,
         status: app.store.inventory().status(now).await?,
         database: app.store.database(),
-        not_answering: cause(app.store.upkeep().answers(now).await),
-        not_storing: cause(app.store.upkeep().takes_orders().await),
-        certificate_end: app.certificate.get().and_then(|certificate| certificate.not_after()),
         certificate_names: app.certificate.get().map(|of| of.names()).unwrap_or_default(),
         started: app.metrics.started,
         resident_bytes: resident_bytes(),
         free_bytes: app.store.file_sizes().map(|sizes| sizes.free),
+        limits: limits(app),
+    })
+}
+
+async fn conditions(caller: &SignedIn<'_>) -> Result<Conditions, Failure> {
+    let (app, now) = (caller.call.app, caller.call.now);
+    let cause = |checked: Result<(), Error>| checked.err().map(|error| error.to_string());
+    let Maintenance { last_rate, lacks_rates, last_backup } =
+        app.store.upkeep().maintenance().await?;
+    Ok(Conditions {
+        not_answering: cause(app.store.upkeep().answers(now).await),
+        not_storing: cause(app.store.upkeep().takes_orders().await),
+        certificate_end: app.certificate.get().and_then(|certificate| certificate.not_after()),
+        last_rate,
+        lacks_rates,
+        last_backup,
+        log_bytes: app.store.file_sizes().map(|sizes| sizes.log),
         clock_off_ms: app.store.upkeep().clock_off_ms(),
         damaged_orders: app.metrics.damaged_orders(),
-        limits: limits(app),
     })
 }
 

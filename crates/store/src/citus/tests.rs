@@ -51,6 +51,8 @@ const OF_ALL_GROUPS: &[(&str, &str)] = &[
     ("inventory::groups::ORDERS_OF_GROUPS", "a list for the operator"),
     ("inventory::orders::LEDGERS", "a list for the operator"),
     ("inventory::overview::ORDERS", "the ledgers of all groups"),
+    ("inventory::overview::LAST_ACTIVE", "the ledgers of all groups"),
+    ("inventory::overview::ANY_ORDER", "a ledger of any group, while there are no rates"),
     ("inventory::overview::LIVE_SESSIONS", "the sessions of all accounts"),
     ("inventory::refill::AISLES", "a list of all groups, for the operator"),
     ("inventory::refill::SALES", "a list of all groups, for the operator"),

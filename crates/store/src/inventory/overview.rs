@@ -26,6 +26,17 @@ row! {
     }
 }
 
+/// What the operator is to do from time to time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Maintenance {
+    /// The date of the latest exchange rate.
+    pub last_rate: Option<Day>,
+    /// Whether there are orders without any rate.
+    pub lacks_rates: bool,
+    /// The last backup that `kiosque backup` made.
+    pub last_backup: Option<LastBackup>,
+}
+
 statements! {
     ENTRIES() -> Entries = "select (select count(*) from groups) as group_count,
         (select count(*) from accounts) as account_count,
@@ -39,7 +50,17 @@ statements! {
         from ledger";
     LIVE_SESSIONS(now_ms) -> i64 = "select count(*) from sessions where expires_at_ms > $now_ms";
     LAYOUT() -> i64 = "select max(number) from migrations";
-    LAST_RATE() -> Option<Day> = "select max(day) from rates";
+    LAST_ACTIVE() -> Option<UnixMs> = "select max(last_active_ms) from ledger";
+    // One look-up a currency: there may be rates of many years.
+    LAST_RATE() -> Option<Day> = "with recursive latest (currency, day) as (
+            select min(currency), cast(null as bigint) from rates
+            union all
+            select (select min(r.currency) from rates r where r.currency > latest.currency),
+                (select max(r.day) from rates r where r.currency = latest.currency)
+            from latest where latest.currency is not null
+        )
+        select max(day) from latest";
+    ANY_ORDER() -> i64 = "select 1 from ledger where last_seq >= first_seq limit 1";
     LIVE_NODES(since_ms) -> UnixMs = "select beat_at_ms from nodes where beat_at_ms >= $since_ms
         order by beat_at_ms desc";
 }
@@ -73,9 +94,28 @@ impl Inventory<'_> {
         };
         self.0.db.read(Deadline::OfRequest, overview).await
     }
+
+    /// Returns the time of the last order or heartbeat of any device.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn last_active(self) -> Result<Option<UnixMs>, Error> {
+        let stored = async |read: &Read<'_>| read.one::<Option<UnixMs>>(&LAST_ACTIVE, &[]).await;
+        let stored = self.0.db.read(Deadline::OfRequest, stored).await?;
+        Ok(stored.flatten().max(self.0.activity.latest_of_all()))
+    }
 }
 
 impl Upkeep<'_> {
+    /// Returns what the operator did last. Its cost does not grow with the data: each page of the
+    /// console reads it.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn maintenance(self) -> Result<Maintenance, Error> {
+        self.0.db.read(Deadline::OfRequest, async |read: &Read<'_>| maintenance(read).await).await
+    }
+
     /// Records that a backup was made, and that it is undamaged.
     ///
     /// # Errors
@@ -119,10 +159,9 @@ async fn status(read: &Read<'_>, now: UnixMs) -> Result<Status, Error> {
         return Err(Error::Data("the counts of the data cannot be read".to_owned()));
     };
     let sessions = read.one(&LIVE_SESSIONS, &[now.into()]).await?;
-    let rates: Option<Option<Day>> = read.one(&LAST_RATE, &[]).await?;
+    let Maintenance { last_rate, last_backup, .. } = maintenance(read).await?;
     let since = now.plus_ms(-NODE_AGE_MAX_MS);
     let nodes: Vec<UnixMs> = read.all(&LIVE_NODES, &[since.into()]).await?;
-    let backup = metadata::entry(read, &metadata::marker_entry(LAST_BACKUP)).await?;
     Ok(Status {
         layout: read.one(&LAYOUT, &[]).await?.unwrap_or_default(),
         group_count: entries.group_count,
@@ -134,10 +173,21 @@ async fn status(read: &Read<'_>, now: UnixMs) -> Result<Status, Error> {
         order_count: orders.orders,
         archived_count: orders.archived,
         last_active_timestamp: orders.last_active_ms.map(|at| at.0),
-        last_rate_date: rates.flatten().map(|day| day.to_string()),
-        // Details that a later version wrote in another form are left out.
-        last_backup: backup.and_then(|text| serde_json::from_str(&text).ok()),
+        last_rate_date: last_rate.map(|day| day.to_string()),
+        last_backup,
         node_timestamps: nodes.into_iter().map(|at| at.0).collect(),
         ..Status::default()
+    })
+}
+
+async fn maintenance(read: &Read<'_>) -> Result<Maintenance, Error> {
+    let last_rate = read.one::<Option<Day>>(&LAST_RATE, &[]).await?.flatten();
+    let lacks_rates = last_rate.is_none() && read.one::<i64>(&ANY_ORDER, &[]).await?.is_some();
+    let backup = metadata::entry(read, &metadata::marker_entry(LAST_BACKUP)).await?;
+    Ok(Maintenance {
+        last_rate,
+        lacks_rates,
+        // Details that a later version wrote in another form are left out.
+        last_backup: backup.and_then(|text| serde_json::from_str(&text).ok()),
     })
 }

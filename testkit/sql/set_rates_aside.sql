@@ -1,2 +1,2 @@
 -- Renames a table that the checks of the service read.
-alter table migrations rename to set_aside;
+alter table rates rename to rates_aside;
