@@ -3,6 +3,7 @@
 use std::env;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
+use std::thread;
 
 use anyhow::{Context, Result, bail};
 use kiosque_testdb::SETTING;
@@ -19,11 +20,19 @@ const SALES_REPORT_DEFAULT: &str = "../shared/data/vending_machine_sales.csv";
 
 /// The variable with the engine that the tests store their data in.
 const ENGINE: &str = "KIOSQUE_TEST_ENGINE";
-/// The packages whose integration tests run on both engines.
+/// The packages whose integration tests, [`TARGET`], run on both engines.
 const ON_BOTH_ENGINES: [&str; 2] = ["kiosque-store", "kiosque-server"];
+const TARGET: &str = "it";
+/// The package whose features libraries have in a run of the workspace. It has no such target.
+const PROGRAM: &str = "kiosque";
 /// Their modules whose tests are on PostgreSQL in every run: the first run has them.
 const ON_POSTGRESQL_ALWAYS: [&str; 4] =
     ["engines::", "retries::", "round_trips::", "several_nodes::"];
+
+/// The variable with the number of tests that a test program runs at a time.
+const THREADS: &str = "RUST_TEST_THREADS";
+/// Its default for each core: most tests of the program wait for processes.
+const THREADS_PER_CORE: usize = 2;
 
 /// The argument with the URL of the coordinator of a Citus cluster.
 const CITUS: &str = "--citus";
@@ -34,7 +43,7 @@ const CITUS: &str = "--citus";
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     if let Some((url, arguments)) = on_citus(arguments)? {
         let mut summary = Summary::default();
-        let mut tests = on_one_engine(&arguments, "citus", &["--lib", "--test", "it"])?
+        let mut tests = on_one_engine(&arguments, "citus", &["--lib", "--test", TARGET])?
             .with_context(|| format!("{CITUS} runs the tests of {ON_BOTH_ENGINES:?}"))?;
         tests.env(SETTING, url);
         summary.add(test_run::run("Citus", &mut tests)?);
@@ -44,7 +53,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     let references = References::new()?;
     let mut summary = Summary::default();
 
-    let mut tests = cargo(["test", "--locked", "--no-fail-fast"])?;
+    let mut tests = cargo_test()?;
     if !names_a_package(arguments) {
         tests.arg("--workspace");
     }
@@ -62,11 +71,14 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
         }
     }
     summary.add(run);
-    if let Some(mut tests) = on_one_engine(arguments, "postgres", &["--test", "it"])? {
+    if let Some(mut tests) = on_one_engine(arguments, "postgres", &["--test", TARGET])? {
         database.share(&mut tests);
         if arguments.is_empty() {
             println!("\nPostgreSQL: the first run had the tests of {ON_POSTGRESQL_ALWAYS:?}");
-            tests.arg("--").args(ON_POSTGRESQL_ALWAYS.iter().flat_map(|module| ["--skip", module]));
+            // With other features, all libraries would be compiled a second time.
+            tests
+                .args(["-p", PROGRAM, "--"])
+                .args(ON_POSTGRESQL_ALWAYS.iter().flat_map(|module| ["--skip", module]));
         }
         summary.add(test_run::run("PostgreSQL", &mut tests)?);
         println!("\nCitus: not run; `cargo xtask test {CITUS} URL` runs its tests on a cluster");
@@ -95,13 +107,22 @@ fn on_one_engine(arguments: &[String], engine: &str, targets: &[&str]) -> Result
     if wanted.is_empty() {
         return Ok(None);
     }
-    let mut tests = cargo(["test", "--locked", "--no-fail-fast"])?;
+    let mut tests = cargo_test()?;
     tests.args(targets);
     tests.args(wanted.iter().flat_map(|package| ["-p", package]));
     // The filters and the arguments of the test programs follow the names of packages.
     tests.args(arguments.iter().skip_while(|argument| *argument != "--"));
     tests.env(ENGINE, engine);
     Ok(Some(tests))
+}
+
+fn cargo_test() -> Result<Command> {
+    let mut tests = cargo(["test", "--locked", "--no-fail-fast"])?;
+    if env::var_os(THREADS).is_none() {
+        let cores = thread::available_parallelism().context("the number of cores")?;
+        tests.env(THREADS, (THREADS_PER_CORE * cores.get()).to_string());
+    }
+    Ok(tests)
 }
 
 fn names_a_package(arguments: &[String]) -> bool {

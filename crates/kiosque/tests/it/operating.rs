@@ -121,7 +121,7 @@ fn row(option: &str) -> String {
 }
 
 /// The table between the two markers of the page comes from the program's help. To write it again:
-/// `UPDATE_DOCS=1 cargo test -p kiosque --test it the_page_lists_the_settings`.
+/// `UPDATE_DOCS=1 cargo test -p kiosque --test program the_page_lists_the_settings`.
 #[test]
 fn the_page_lists_the_settings_that_there_are() {
     let rows: Vec<String> = options().iter().map(|option| row(option)).collect();
