@@ -39,8 +39,9 @@ impl Server {
             groups: vec![],
             expires_at: UnixMs(0),
         };
-        let (lifetime, logged_in_at) = (Some(self.lifetime), UnixMs(0));
-        Granted { grant, lifetime, logged_in_at, age: Duration::ZERO }
+        // A time that no other session has.
+        let logged_in_at = UnixMs(i64::try_from(self.tokens).expect("few tokens"));
+        Granted { grant, lifetime: Some(self.lifetime), logged_in_at, age: Duration::ZERO }
     }
 
     /// Returns the selected group if the token is valid.

@@ -126,6 +126,7 @@ fn a_session_is_as_old_as_its_login() {
         world.machine.add(now, Lane::Group(group_id(0)), Length::Short);
         assert!(matches!(world.machine.next(now), Action::LogIn), "after {replaced} evictions");
         let granted = world.server.open(now, 0);
+        let logged_in_at = granted.logged_in_at;
         world.machine.logged_in(now, Ok(granted));
         let Action::Call(ticket, _) = world.machine.next(now) else { panic!("no call") };
         world.machine.ended(now, ticket);
@@ -134,6 +135,8 @@ fn a_session_is_as_old_as_its_login() {
         assert!(matches!(world.machine.next(now), Action::Switch(..)));
         let granted = world.server.open(now, 1);
         world.machine.switched(now, Duration::ZERO, &group_id(1), Ok(granted));
+        let (held, _) = world.machine.held().expect("a session");
+        assert_eq!(held.logged_in_at, logged_in_at);
         let Action::Call(ticket, _) = world.machine.next(now) else { panic!("no call") };
         world.machine.token_refused(now, ticket, refusal());
         assert!(matches!(world.machine.next(now), Action::LogIn), "after {replaced} evictions");
