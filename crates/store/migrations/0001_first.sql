@@ -139,8 +139,9 @@ create table aisles (
 ) /* kept in the order of its key */;
 -- Finds the devices that sell a product, and its lowest price among some of them.
 create index aisles_of_product on aisles (goods_id, device_no, enabled, price);
--- Finds the devices with an aisle that is out of order or empty.
-create index aisles_to_mend on aisles (device_no, broken)
+-- Finds the devices with an aisle that is out of order or empty. SQLite only uses it with all
+-- columns of its condition.
+create index aisles_to_mend on aisles (device_no, broken, enabled, curr_stock)
     where broken or enabled and curr_stock <= 0;
 
 -- The element of each device in the hierarchy of aisles, as JSON.

@@ -114,6 +114,39 @@ async fn the_first_entry_since_a_time_is_found_by_an_index() {
     assert_eq!(plan, ["SEARCH audit USING COVERING INDEX audit_at (at_ms<?)"]);
 }
 
+/// What the operator sees of a device or of a group reads no rows of others. The empty and broken
+/// aisles of devices are found by an index that has them alone.
+#[tokio::test]
+async fn an_index_finds_what_the_operator_selects() {
+    let database = sqlite().await;
+    let plan = |name: &str| {
+        let all = crate::statements::all().into_iter();
+        let mut named = all.filter(|sql| sql.name == format!("kiosque_store::{name}"));
+        database.plan(named.next().expect("the statement"))
+    };
+    for (statement, step) in [
+        (
+            "inventory::device_orders::SALE_TIMES",
+            "SEARCH orders USING PRIMARY KEY (group_no=? AND device_no=? AND seq>?)",
+        ),
+        (
+            "inventory::orders::LEDGERS",
+            "SEARCH l USING PRIMARY KEY ((group_no,device_code)>(?,?) AND group_no<?)",
+        ),
+        (
+            "inventory::orders::LEDGERS_OF_DEVICE",
+            "SEARCH l USING INDEX ledger_of_device (device_code=? AND group_no>? AND group_no<?)",
+        ),
+        (
+            "dashboard::fleet_sales::attention::AISLES",
+            "SEARCH a USING COVERING INDEX aisles_to_mend (device_no=?)",
+        ),
+    ] {
+        let plan = plan(statement);
+        assert!(plan.iter().any(|found| found == step), "{statement}: {plan:#?}");
+    }
+}
+
 /// A part of a list is found in the order of an index, however much of the list is left. The others
 /// sort the sessions of a key, the sources of an account, the shares of refused requests, and the
 /// blocks of a device in a span.

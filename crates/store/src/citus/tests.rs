@@ -50,6 +50,7 @@ const OF_ALL_GROUPS: &[(&str, &str)] = &[
     ("inventory::groups::DEVICES_OF_GROUPS", "a list for the operator"),
     ("inventory::groups::ORDERS_OF_GROUPS", "a list for the operator"),
     ("inventory::orders::LEDGERS", "a list for the operator"),
+    ("inventory::orders::LEDGERS_OF_DEVICE", "a list for the operator"),
     ("inventory::overview::ORDERS", "the ledgers of all groups"),
     ("inventory::overview::LAST_ACTIVE", "the ledgers of all groups"),
     ("inventory::overview::ANY_ORDER", "a ledger of any group, while there are no rates"),

@@ -46,10 +46,11 @@ statements! {
             and coalesce(o.sale_at_ms, o.trade_start_ms) >= $start_ms
             and coalesce(o.sale_at_ms, o.trade_start_ms) < $end_ms
         order by o.seq desc limit $count");
+    // The plus keeps SQLite from reading the sales of the whole group by their index.
     SALE_TIMES(group_no, device_no, after_seq, start_ms) -> UnixMs = "select sale_at_ms
         from orders
         where group_no = $group_no and device_no = $device_no and seq > $after_seq
-            and sale_at_ms >= $start_ms";
+            and + sale_at_ms >= $start_ms";
     TRADE_START(group_no, device_no, seq) -> UnixMs = "select trade_start_ms from orders
         where group_no = $group_no and device_no = $device_no and seq = $seq";
     /// Groups by number; an empty id selects all.

@@ -9,7 +9,6 @@ use kiosque_model::{DeviceCode, DeviceNo, GroupId, GroupNo, OrderId, UnixMs};
 
 use super::{Listed, Listing};
 use crate::db::{Deadline, INTEGRITY_OF_LISTS, Read};
-use crate::dictionaries;
 use crate::error::Error;
 use crate::orders::Span;
 use crate::record::dictionaries::Dictionaries;
@@ -17,6 +16,7 @@ use crate::record::sale_figures;
 use crate::record::stored::{StoredOrder, order_columns};
 use crate::sql::{Row, row, statements};
 use crate::views::Inventory;
+use crate::{accounts, dictionaries};
 
 row! {
     struct LedgerRow {
@@ -33,17 +33,26 @@ row! {
     struct ListedOrder<'r> { position: i64, order: StoredOrder<'r> }
 }
 
-statements! {
-    /// Ledgers with orders, from a key on. An empty text selects all groups, or all devices.
-    LEDGERS(group_no, device_code, only_group, only_device, count) -> LedgerRow = "select
-            l.group_no, g.group_id, l.device_code, l.device_no, l.first_seq, l.archived_seq,
+macro_rules! ledgers {
+    () => {
+        "select l.group_no, g.group_id, l.device_code, l.device_no, l.first_seq, l.archived_seq,
             l.last_seq
-        from ledger l join groups g on g.group_no = l.group_no
+        from ledger l join groups g on g.group_no = l.group_no"
+    };
+}
+
+statements! {
+    /// Ledgers with orders, from a key on and up to a group.
+    LEDGERS(group_no, device_code, last_group, count) -> LedgerRow = concat!(ledgers!(), "
         where (l.group_no, l.device_code) >= ($group_no, $device_code)
-            and l.last_seq >= l.first_seq
-            and ($only_group = '' or g.group_id = $only_group)
-            and ($only_device = '' or l.device_code = $only_device)
-        order by l.group_no, l.device_code limit $count";
+            and l.group_no <= $last_group and l.last_seq >= l.first_seq
+        order by l.group_no, l.device_code limit $count");
+    /// The same of one device.
+    LEDGERS_OF_DEVICE(device_code, first_group, last_group, count) -> LedgerRow = concat!(
+        ledgers!(), "
+        where l.device_code = $device_code and l.group_no >= $first_group
+            and l.group_no <= $last_group and l.last_seq >= l.first_seq
+        order by l.group_no limit $count");
     ORDERS(group_no, device_no, seq, count) -> ListedOrder<'_> = concat!(
         "select o.seq as position, ", order_columns!(), "
         from orders o where o.group_no = $group_no and o.device_no = $device_no and o.seq > $seq
@@ -278,15 +287,25 @@ async fn ledgers(
     of: &OrdersOf,
     from: Option<&OrderKey>,
 ) -> Result<Vec<LedgerRow>, Error> {
-    let (group, device) = from.map_or((0, ""), |key| (key.group, key.device_code.as_str()));
-    let params = [
-        group.into(),
-        device.into(),
-        of.group.as_ref().map_or("", GroupId::as_str).into(),
-        of.device.as_ref().map_or("", DeviceCode::as_str).into(),
-        LEDGERS_PER_STATEMENT.into(),
-    ];
-    read.all(&LEDGERS, &params).await
+    let (mut first, mut device) = from.map_or((0, ""), |key| (key.group, &key.device_code));
+    let mut last = i64::MAX;
+    if let Some(id) = &of.group {
+        let Some(GroupNo(only)) = accounts::group_number(read, id).await? else {
+            return Ok(Vec::new());
+        };
+        if first < only {
+            (first, device) = (only, "");
+        }
+        last = only;
+    }
+    let count = LEDGERS_PER_STATEMENT.into();
+    match &of.device {
+        Some(code) => {
+            let params = [code.as_str().into(), first.into(), last.into(), count];
+            read.all(&LEDGERS_OF_DEVICE, &params).await
+        }
+        None => read.all(&LEDGERS, &[first.into(), device.into(), last.into(), count]).await,
+    }
 }
 
 /// An order, or what is known about a damaged one.
