@@ -20,18 +20,20 @@ const SALES_REPORT_DEFAULT: &str = "../shared/data/vending_machine_sales.csv";
 
 /// The variable with the engine that the tests store their data in.
 const ENGINE: &str = "KIOSQUE_TEST_ENGINE";
-/// The packages whose integration tests, [`TARGET`], run on both engines.
+/// The packages whose integration tests run on both engines.
 const ON_BOTH_ENGINES: [&str; 2] = ["kiosque-store", "kiosque-server"];
+/// The target with those tests.
 const TARGET: &str = "it";
-/// The package whose features libraries have in a run of the workspace. It has no such target.
+/// The package with whose features a run of the workspace compiles the libraries. Its integration
+/// tests are another target.
 const PROGRAM: &str = "kiosque";
 /// Their modules whose tests are on PostgreSQL in every run: the first run has them.
 const ON_POSTGRESQL_ALWAYS: [&str; 4] =
     ["engines::", "retries::", "round_trips::", "several_nodes::"];
 
-/// The variable with the number of tests that a test program runs at a time.
+/// The variable with the number of tests that run at a time.
 const THREADS: &str = "RUST_TEST_THREADS";
-/// Its default for each core: most tests of the program wait for processes.
+/// Its default, per core: most tests of the program wait for processes.
 const THREADS_PER_CORE: usize = 2;
 
 /// The argument with the URL of the coordinator of a Citus cluster.
@@ -75,10 +77,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
         database.share(&mut tests);
         if arguments.is_empty() {
             println!("\nPostgreSQL: the first run had the tests of {ON_POSTGRESQL_ALWAYS:?}");
-            // With other features, all libraries would be compiled a second time.
-            tests
-                .args(["-p", PROGRAM, "--"])
-                .args(ON_POSTGRESQL_ALWAYS.iter().flat_map(|module| ["--skip", module]));
+            tests.arg("--").args(ON_POSTGRESQL_ALWAYS.iter().flat_map(|module| ["--skip", module]));
         }
         summary.add(test_run::run("PostgreSQL", &mut tests)?);
         println!("\nCitus: not run; `cargo xtask test {CITUS} URL` runs its tests on a cluster");
@@ -110,12 +109,18 @@ fn on_one_engine(arguments: &[String], engine: &str, targets: &[&str]) -> Result
     let mut tests = cargo_test()?;
     tests.args(targets);
     tests.args(wanted.iter().flat_map(|package| ["-p", package]));
+    if all {
+        // With other features than in the run of the workspace, all libraries would be compiled
+        // again.
+        tests.args(["-p", PROGRAM]);
+    }
     // The filters and the arguments of the test programs follow the names of packages.
     tests.args(arguments.iter().skip_while(|argument| *argument != "--"));
     tests.env(ENGINE, engine);
     Ok(Some(tests))
 }
 
+/// Returns a `cargo test` without packages and filters.
 fn cargo_test() -> Result<Command> {
     let mut tests = cargo(["test", "--locked", "--no-fail-fast"])?;
     if env::var_os(THREADS).is_none() {
