@@ -1,9 +1,12 @@
 //! The accounts of the integrators with their live sessions, and the history of one account's
 //! sessions.
 
+use std::time::Duration;
+
 use kiosque_contract::inventory::{AccountItem, SessionItem};
 use kiosque_contract::{AuditEntry, Code};
-use kiosque_model::{Right, UnixMs};
+use kiosque_model::usage::{FunctionUsage, Guesses};
+use kiosque_model::{Right, SourcePrefix, UnixMs};
 use maud::{Markup, html};
 
 pub use crate::components::account_path;
@@ -79,8 +82,8 @@ pub struct Integrators {
     pub next: Option<String>,
     /// The number of requests answered with each code, since the start of this node.
     pub codes: Vec<(i64, u64)>,
-    /// The sources of failed logins since the start of this node: source, number, last time.
-    pub guesses: Vec<(String, u64, UnixMs)>,
+    /// The failed logins since the start of this node, by source.
+    pub guesses: Vec<(SourcePrefix, Guesses)>,
     /// Refused requests that this node could not record.
     pub not_recorded: u64,
     /// The look-up of a request, if one was requested.
@@ -123,7 +126,7 @@ pub struct History {
     /// Its entries in the audit trail, the newest first; `None` without the right to read them.
     pub entries: Option<Vec<AuditEntry>>,
     /// Its requests since the start of this node, by function.
-    pub functions: Vec<Function>,
+    pub functions: Vec<FunctionUsage>,
     /// The order of the functions, if they are sorted.
     pub sort: Sort,
     /// Its latest refused requests, the last one first.
@@ -134,31 +137,14 @@ pub struct History {
     pub next: Option<String>,
 }
 
-/// The requests of an account for a function.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Function {
-    /// The path.
-    pub path: String,
-    /// All requests.
-    pub requests: i64,
-    /// Those that were refused.
-    pub refused: i64,
-    /// The requests that the server could not answer.
-    pub failed: i64,
-    /// The mean time until the answer, in microseconds.
-    pub mean_us: i64,
-    /// The longest time until an answer, in microseconds.
-    pub slowest_us: i64,
-}
-
-impl Listed for Function {
-    const COLUMNS: Columns<Function> = &[
-        Some(("function", |function| Value::text(&function.path))),
-        Some(("requests", |function| Value::Number(function.requests))),
-        Some(("refused", |function| Value::Number(function.refused))),
-        Some(("failed", |function| Value::Number(function.failed))),
-        Some(("mean", |function| Value::Number(function.mean_us))),
-        Some(("slowest", |function| Value::Number(function.slowest_us))),
+impl Listed for FunctionUsage {
+    const COLUMNS: Columns<FunctionUsage> = &[
+        Some(("function", |function| Value::text(function.route))),
+        Some(("requests", |function| Value::count(function.requests))),
+        Some(("refused", |function| Value::count(function.refused))),
+        Some(("failed", |function| Value::count(function.failed))),
+        Some(("mean", |function| Value::count(function.mean.as_micros()))),
+        Some(("slowest", |function| Value::count(function.slowest.as_micros()))),
     ];
 }
 
@@ -286,9 +272,9 @@ fn guesses(frame: &Frame<'_>, view: &Integrators) -> Markup {
         Column::text(frame.say(LAST)),
     ];
     let rows = html! {
-        @for (source, logins, last) in &view.guesses {
+        @for (source, Guesses { logins, last }) in &view.guesses {
             tr {
-                th scope="row" { (source) }
+                th scope="row" { (source.to_string()) }
                 td.number { (format::count(*logins)) }
                 td { (ago(frame, Some(*last))) }
             }
@@ -302,16 +288,16 @@ fn functions(frame: &Frame<'_>, view: &History) -> Markup {
         return empty(frame.say(NO_REQUESTS));
     }
     let columns = columns(frame, &[FUNCTION], &[REQUESTS, REFUSED, FAILED, MEAN, SLOWEST]);
-    let columns = view.sort.columns::<Function>(frame, columns);
+    let columns = view.sort.columns::<FunctionUsage>(frame, columns);
     let rows = html! {
         @for function in view.sort.rows(&view.functions) {
             tr {
-                th scope="row" { code { (function.path) } }
+                th scope="row" { code { (function.route) } }
                 @for count in [function.requests, function.refused, function.failed] {
                     td.number { (format::count(count)) }
                 }
-                @for micros in [function.mean_us, function.slowest_us] {
-                    td.number { (milliseconds(micros)) }
+                @for time in [function.mean, function.slowest] {
+                    td.number { (milliseconds(time)) }
                 }
             }
         }
@@ -319,9 +305,9 @@ fn functions(frame: &Frame<'_>, view: &History) -> Markup {
     table(frame.say(FUNCTIONS), &columns, &rows)
 }
 
-/// Formats microseconds as milliseconds with one decimal.
-fn milliseconds(micros: i64) -> String {
-    let tenths = micros.saturating_add(50) / 100;
+/// Formats a time as milliseconds with one decimal.
+fn milliseconds(time: Duration) -> String {
+    let tenths = time.as_micros().saturating_add(50) / 100;
     format!("{}.{} ms", format::count(tenths / 10), tenths % 10)
 }
 

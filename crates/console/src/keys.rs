@@ -1,7 +1,7 @@
 //! The keys of the operator's calls and of this console: a list, and forms to create and revoke
 //! keys.
 
-use kiosque_model::{Right, Rights, UnixMs};
+use kiosque_model::{KeyEntry, Right, UnixMs};
 use maud::{Markup, html};
 
 use crate::components::{Tone, ago, badge, card, columns, download, empty, table, time};
@@ -47,7 +47,7 @@ texts! {
 #[derive(Clone, Debug)]
 pub struct Keys {
     /// The keys, the newest first.
-    pub keys: Vec<Key>,
+    pub keys: Vec<KeyEntry>,
     /// Whether older revoked keys are left out.
     pub is_cut: bool,
     /// Their order, if they are sorted.
@@ -67,24 +67,9 @@ pub struct NewKey {
     pub rights: Vec<String>,
 }
 
-/// A key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key {
-    /// Its name.
-    pub name: String,
-    /// Its rights.
-    pub rights: Rights,
-    /// When it was created.
-    pub created_at: UnixMs,
-    /// When it was revoked, if it was.
-    pub revoked_at: Option<UnixMs>,
-    /// Its last use.
-    pub used_at: Option<UnixMs>,
-}
-
-impl Listed for Key {
-    const COLUMNS: Columns<Key> = &[
-        Some(("name", |key| Value::text(&key.name))),
+impl Listed for KeyEntry {
+    const COLUMNS: Columns<KeyEntry> = &[
+        Some(("name", |key| Value::text(key.name.as_str()))),
         None,
         Some(("created", |key| Value::Number(key.created_at.0))),
         Some(("used", |key| Value::of(key.used_at.map(|at| at.0)))),
@@ -138,7 +123,7 @@ pub fn page(frame: &Frame<'_>, view: &Keys) -> String {
 pub fn csv(view: &Keys) -> String {
     let at = |at: Option<UnixMs>| at.map(UnixMs::rfc3339).unwrap_or_default();
     let rows = view.sort.rows(&view.keys).into_iter().map(|key| {
-        let (name, rights) = (key.name.clone(), key.rights.to_string());
+        let (name, rights) = (key.name.to_string(), key.rights.to_string());
         [name, rights, key.created_at.rfc3339(), at(key.used_at), at(key.revoked_at)]
     });
     let more = view.is_cut.then(|| csv::note(CUT.en));
@@ -203,16 +188,16 @@ fn create_form(frame: &Frame<'_>, sent: &NewKey) -> Markup {
 
 fn list(frame: &Frame<'_>, view: &Keys) -> Markup {
     let columns = columns(frame, &[NAME, RIGHTS, CREATED, LAST_USE, STATE, REVOKE], &[]);
-    let columns = view.sort.columns::<Key>(frame, columns);
+    let columns = view.sort.columns::<KeyEntry>(frame, columns);
     let rows = html! {
         @for key in view.sort.rows(&view.keys) {
             tr {
-                td { (key.name) }
+                td { (key.name.as_str()) }
                 td { (key.rights.to_string().replace(',', ", ")) }
                 td { (time(frame, key.created_at)) }
                 td { (ago(frame, key.used_at)) }
                 td { (state(frame, key)) }
-                td { @if key.revoked_at.is_none() { (revoke_form(frame, &key.name)) } }
+                td { @if key.revoked_at.is_none() { (revoke_form(frame, key.name.as_str())) } }
             }
         }
     };
@@ -223,7 +208,7 @@ fn list(frame: &Frame<'_>, view: &Keys) -> Markup {
     }
 }
 
-fn state(frame: &Frame<'_>, key: &Key) -> Markup {
+fn state(frame: &Frame<'_>, key: &KeyEntry) -> Markup {
     match key.revoked_at {
         None => badge(Tone::Good, frame.say(LIVE)),
         Some(at) => badge(Tone::Neutral, &REVOKED.fill(frame.language, &[&frame.zone.text(at)])),

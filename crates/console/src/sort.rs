@@ -52,6 +52,11 @@ impl Value {
         Value::Text(text.to_lowercase())
     }
 
+    /// Returns the value of a count or a duration. One beyond `i64` is the largest.
+    pub(crate) fn count(number: impl TryInto<i64>) -> Value {
+        Value::Number(number.try_into().unwrap_or(i64::MAX))
+    }
+
     /// Returns the value of a number that may be absent.
     pub(crate) fn of(number: Option<i64>) -> Value {
         number.map_or(Value::Absent, Value::Number)

@@ -192,7 +192,7 @@ pub struct ImportedGroup {
 }
 
 /// The numbers of changes that a fleet made.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FleetCounts {
     /// Groups.

@@ -109,7 +109,7 @@ pub struct FleetApplied {
 }
 
 /// A move of a device that takes effect at another time than now.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DatedMove {
     /// The code of the device.

@@ -19,6 +19,7 @@ use std::time::Duration;
 use kiosque_contract::{AuditDetails, ImportedGroup};
 use kiosque_model::GroupNo;
 use kiosque_model::audit::{AuditEvent, CommandRun};
+use kiosque_model::intake::OrderCounts;
 use kiosque_model::order::Order;
 use kiosque_store::{Act, ApplyError, ArrivalNo, Error, Incoming, ProductNames, Store};
 
@@ -100,14 +101,8 @@ pub enum ImportError {
 /// The result of an import.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Imported {
-    /// Orders that are new.
-    pub accepted: u64,
-    /// Orders that changed.
-    pub updated: u64,
-    /// Orders that were there already.
-    pub unchanged: u64,
-    /// Lines, or orders of a report, that were not stored.
-    pub rejected: u64,
+    /// The orders, by outcome.
+    pub counts: OrderCounts,
     /// Lines of the file that are not blank, or rows of the report.
     pub lines: u64,
     /// The last line, if it has no line end and the import is not strict.
@@ -126,11 +121,12 @@ impl Imported {
     /// Returns the entry of the audit trail.
     #[must_use]
     pub fn act(&self) -> Act {
+        let OrderCounts { accepted, updated, unchanged, rejected } = self.counts;
         let details = AuditDetails {
-            accepted: Some(self.accepted),
-            updated: Some(self.updated),
-            unchanged: Some(self.unchanged),
-            rejected: Some(self.rejected),
+            accepted: Some(accepted),
+            updated: Some(updated),
+            unchanged: Some(unchanged),
+            rejected: Some(rejected),
             groups: self.groups.clone(),
             ..AuditDetails::default()
         };
@@ -344,7 +340,7 @@ impl<'a> Import<'a> {
         let stored = storing.await;
         rejected.sort_by_key(|one| one.line);
         for one in &rejected {
-            self.done.rejected += 1;
+            self.done.counts.rejected += 1;
             self.observer.rejected(one).map_err(|error| {
                 ImportError::Output(format!(
                     "the rejected line {} cannot be written: {error}; \

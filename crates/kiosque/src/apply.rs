@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
 use kiosque_clock::{Clock, Entropy};
+use kiosque_contract::{DatedMove, FleetCounts};
 use kiosque_https_client::read_text_file_up_to;
 use kiosque_ingest::fleet::{self, Format};
 use kiosque_model::audit::CommandRun;
-use kiosque_model::{ActedBy, Zone};
-use kiosque_store::{Applied, ApplyError, Changes, DatedMove, WhenAbsent};
+use kiosque_model::{ActedBy, UnixMs, Zone};
+use kiosque_store::{Applied, ApplyError, Changes, WhenAbsent};
 
 use crate::output::{eprint_line, print_line};
 use crate::settings::Settings;
@@ -95,15 +96,16 @@ fn print_errors(file: &Path, errors: &[impl Display]) -> CommandOutcome {
 }
 
 fn print(applied: &Applied, zone: &Zone) -> anyhow::Result<()> {
-    print_line!("groups:   {}", applied.groups)?;
-    print_line!("accounts: {}", applied.accounts)?;
-    print_line!("products: {}", applied.products)?;
-    print_line!("devices:  {}", applied.devices)?;
-    if applied.sessions_ended > 0 {
-        print_line!("sessions ended: {}", applied.sessions_ended)?;
+    let FleetCounts { groups, accounts, products, devices, sessions_ended } = applied.counts;
+    print_line!("groups:   {groups}")?;
+    print_line!("accounts: {accounts}")?;
+    print_line!("products: {products}")?;
+    print_line!("devices:  {devices}")?;
+    if sessions_ended > 0 {
+        print_line!("sessions ended: {sessions_ended}")?;
     }
-    for DatedMove { device_code, group_id, since } in &applied.dated_moves {
-        let (since, zone) = (zone.text(*since), zone.name());
+    for DatedMove { device_code, group_id, since_timestamp } in &applied.dated_moves {
+        let (since, zone) = (zone.text(UnixMs(*since_timestamp)), zone.name());
         print_line!("device {device_code}: belongs to group {group_id} from {since} {zone} on")?;
     }
     Ok(())

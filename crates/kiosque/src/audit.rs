@@ -4,7 +4,6 @@ use anyhow::{Context, anyhow};
 use kiosque_contract::AuditEntry;
 use kiosque_model::Zone;
 use kiosque_model::audit::AuditEvent;
-use kiosque_server::audit_entry;
 use kiosque_store::{AuditPage, AuditQuery, Store};
 
 use crate::args::AuditArgs;
@@ -36,7 +35,7 @@ async fn entries(store: &Store, args: &AuditArgs) -> anyhow::Result<Vec<AuditEnt
     while all.len() < args.limit {
         query.limit = PART.min(args.limit - all.len());
         let AuditPage { entries, next } = store.trail().entries(query.clone()).await?;
-        all.extend(entries.into_iter().map(audit_entry));
+        all.extend(entries);
         query.before = next;
         if query.before.is_none() {
             break;

@@ -214,7 +214,7 @@ async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<EndingS
     let begun = Instant::now();
     let imported = import_orders(store, &clock, orders, &mut Filling(bar.clone())).await;
     bar.clear();
-    let (orders, took) = (imported?.accepted, Elapsed(begun.elapsed()));
+    let (orders, took) = (imported?.counts.accepted, Elapsed(begun.elapsed()));
     eprint_line!("made {orders} orders, the last on {day}, in {took}");
     Ok(signals)
 }

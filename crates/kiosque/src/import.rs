@@ -88,7 +88,8 @@ pub(crate) async fn run(settings: &Settings, args: OrderImport) -> anyhow::Resul
     }
     acting::print_import(id)?;
     reported?;
-    Ok(if imported.rejected == 0 { CommandOutcome::Complete } else { CommandOutcome::Partial })
+    let is_complete = imported.counts.rejected == 0;
+    Ok(if is_complete { CommandOutcome::Complete } else { CommandOutcome::Partial })
 }
 
 fn rejected_file(args: &OrderImport) -> anyhow::Result<RejectedFile> {
@@ -162,13 +163,7 @@ fn print(imported: &Imported, file: &Path) -> anyhow::Result<()> {
         let were = if *rows == 1 { "was" } else { "were" };
         eprint_line!("{} {were} skipped: {reason}", counted(*rows, "row"));
     }
-    print_line!(
-        "{} accepted, {} updated, {} unchanged, {} rejected",
-        imported.accepted,
-        imported.updated,
-        imported.unchanged,
-        imported.rejected
-    )
+    print_line!("{}", imported.counts)
 }
 
 /// Prints a warning about a last line without a line end.

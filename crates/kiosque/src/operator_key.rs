@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use anyhow::{Context, bail};
 use kiosque_clock::Entropy;
-use kiosque_model::{KeyName, OperatorKey, Rights, Zone};
-use kiosque_store::{CreatedKey, KeyEntry, KeyHolder, RevokedKey, Store};
+use kiosque_model::{KeyEntry, KeyName, OperatorKey, Rights, Zone};
+use kiosque_store::{CreatedKey, KeyHolder, RevokedKey, Store};
 use serde_json::{Value, json};
 
 use crate::args::KeyWhat;
@@ -68,8 +68,7 @@ async fn revoke(store: &Store, name: KeyName) -> anyhow::Result<()> {
 fn table(keys: &[KeyEntry], zone: &Zone) -> Table {
     Table::of(["NAME", "RIGHTS", "CREATED", "REVOKED"], keys, |key| {
         let revoked = time(zone, key.revoked_at.map(|at| at.0));
-        let holder = &key.holder;
-        let (name, rights) = (holder.name.to_string(), holder.rights.to_string());
+        let (name, rights) = (key.name.to_string(), key.rights.to_string());
         [name, rights, zone.text(key.created_at), revoked]
     })
 }
@@ -77,8 +76,8 @@ fn table(keys: &[KeyEntry], zone: &Zone) -> Table {
 fn json_of(keys: &[KeyEntry]) -> Value {
     let keys = keys.iter().map(|key| {
         json!({
-            "name": key.holder.name.as_str(),
-            "may": key.holder.rights.iter().map(|right| right.name()).collect::<Vec<_>>(),
+            "name": key.name.as_str(),
+            "may": key.rights.iter().map(|right| right.name()).collect::<Vec<_>>(),
             "createdTimestamp": key.created_at.0,
             "revokedTimestamp": key.revoked_at.map(|at| at.0),
         })

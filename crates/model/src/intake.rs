@@ -1,8 +1,10 @@
-//! Orders that streams have sent in the last minutes.
+//! Received orders: their counts by outcome, and those that streams have sent in the last minutes.
+
+use std::fmt;
 
 use crate::time::UnixMs;
 
-/// The number of lines by outcome.
+/// The number of lines of a stream, or of orders of a file, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OrderCounts {
     /// New orders.
@@ -22,6 +24,16 @@ impl OrderCounts {
         self.updated += other.updated;
         self.unchanged += other.unchanged;
         self.rejected += other.rejected;
+    }
+}
+
+impl fmt::Display for OrderCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let OrderCounts { accepted, updated, unchanged, rejected } = self;
+        write!(
+            f,
+            "{accepted} accepted, {updated} updated, {unchanged} unchanged, {rejected} rejected"
+        )
     }
 }
 

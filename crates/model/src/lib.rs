@@ -44,6 +44,7 @@ pub mod shares;
 pub mod source;
 pub mod text;
 pub mod time;
+pub mod usage;
 
 pub use audit::{ActedBy, Origin};
 pub use change::{ChangeCursor, HistoryId};
@@ -56,7 +57,7 @@ pub use ids::{
 pub use limits::Limits;
 pub use money::{Currency, Minor};
 pub use need::Need;
-pub use operator::{KeyDigest, OperatorKey, Right, Rights};
+pub use operator::{KeyDigest, KeyEntry, OperatorKey, Right, Rights};
 pub use page::PageRequest;
 pub use refusal::{Refusal, RefusalKind, Violation};
 pub use session::{

@@ -7,7 +7,9 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
+use crate::ids::KeyName;
 use crate::secret::secret;
+use crate::time::UnixMs;
 
 /// Random bytes of a key.
 pub const KEY_RANDOM_BYTES: usize = 32;
@@ -122,6 +124,21 @@ impl FromStr for Rights {
         rights.dedup();
         Ok(Rights(rights))
     }
+}
+
+/// A key in the list of keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyEntry {
+    /// Its name.
+    pub name: KeyName,
+    /// Its rights.
+    pub rights: Rights,
+    /// When it was created.
+    pub created_at: UnixMs,
+    /// When it was revoked, if it was.
+    pub revoked_at: Option<UnixMs>,
+    /// Its last use, to about a minute; `None` if none has been recorded.
+    pub used_at: Option<UnixMs>,
 }
 
 #[cfg(test)]

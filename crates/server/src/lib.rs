@@ -38,7 +38,6 @@ pub use audience::Audience;
 pub use console::link as console_link;
 #[doc(hidden)]
 pub use load::Load;
-pub use operator::audit_entry;
 pub use refused_logins::RefusedLogins;
 pub use self_signed::{SelfSignedError, SelfSignedPem, self_signed, self_signed_identity};
 

@@ -31,7 +31,6 @@ use crate::app::App;
 use crate::call::{Call, SentBody};
 use crate::failure::Failure;
 use crate::panics::catch_panic;
-pub use audit::wire_entry as audit_entry;
 use call::Received;
 pub(crate) use cursor::read_place;
 pub use cursor::rewritten_cursors;

@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use kiosque_locks::lock_ignoring_poison;
+use kiosque_model::usage::{FunctionUsage, Guesses};
 use kiosque_model::{AccountNo, SourcePrefix, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::sql::{Value, distinct, row, statements};
-use crate::usage::{FunctionUsage, Guesses, SOURCES_MAX};
+use crate::usage::SOURCES_MAX;
 use crate::views::Trail;
 
 row! {

@@ -5,8 +5,8 @@ pub(crate) mod details;
 mod pending;
 mod purge;
 
-use kiosque_contract::AuditDetails;
-use kiosque_model::audit::{AccountChange, Actor, AuditEvent, AuditRecord, EarlierSession};
+use kiosque_contract::{AuditDetails, AuditEntry, ReplacedSession};
+use kiosque_model::audit::{AccountChange, AuditEvent, AuditRecord, EarlierSession};
 use kiosque_model::{AccountNo, ActedBy, GroupNo, Origin, Source, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
@@ -124,17 +124,6 @@ impl AuditQuery {
     pub fn latest(limit: usize) -> AuditQuery {
         AuditQuery { account: None, event: None, source: None, since: None, limit, before: None }
     }
-}
-
-/// An entry of the trail.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AuditEntry {
-    /// Number of the entry: unique, and increasing.
-    pub entry_no: i64,
-    /// The entry's contents.
-    pub happened: AuditRecord,
-    /// Its details as fields, if it has any.
-    pub details: Option<AuditDetails>,
 }
 
 /// A page of entries, newest first. Before the last one it may have fewer than requested, or none.
@@ -340,28 +329,32 @@ async fn page(read: &Read<'_>, query: &AuditQuery) -> Result<AuditPage, Error> {
 }
 
 fn entry(row: EntryRow) -> Result<AuditEntry, Error> {
-    let event = row.event.parse().map_err(|_| unknown("event", &row.event))?;
-    let named = |text: &String| Actor::named(text).ok_or_else(|| unknown("actor", text));
-    let earlier = row.other.parse()?;
+    let event: AuditEvent = row.event.parse().map_err(|_| unknown("event", &row.event))?;
+    let OtherSession { other_source, other_request_id, other_at_ms } = row.other;
     // These events have an earlier session, even if nothing is known about it.
     let ended = matches!(event, AuditEvent::SessionReplaced | AuditEvent::SessionEnded);
     // Details that a later version wrote in another form are left out.
     let details: Option<AuditDetails> =
         row.details.and_then(|text| serde_json::from_str(&text).ok());
-    let happened = AuditRecord {
-        at: row.at_ms,
-        event,
+    let detail = row.reason.or_else(|| details::text(event, details.as_ref()?));
+    Ok(AuditEntry {
+        entry_no: row.entry_no,
+        timestamp: row.at_ms.0,
+        event: event.name().into(),
         account: row.account,
-        actor: row.actor.as_ref().map(named).transpose()?,
-        source: source(row.source)?,
+        actor: row.actor,
+        source: row.source,
         request_id: row.request_id,
         group_id: row.group_id,
         count: row.count,
-        detail: row.reason.or_else(|| details::text(event, details.as_ref()?)),
-        earlier: ended.then_some(earlier),
-    };
-    let details = details::with_reason(details, &happened);
-    Ok(AuditEntry { entry_no: row.entry_no, happened, details })
+        details: details::with_reason(details, event, detail.as_deref()),
+        detail,
+        replaced: ended.then_some(ReplacedSession {
+            source: other_source,
+            request_id: other_request_id,
+            timestamp: other_at_ms.map(|at| at.0),
+        }),
+    })
 }
 
 impl OtherSession {

@@ -30,7 +30,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::try_join_all;
 use kiosque_clock::Clock;
-use kiosque_contract::ChangeCounts;
+use kiosque_contract::{DatedMove, FleetCounts};
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::audit::AuditEvent;
 use kiosque_model::fleet::Fleet;
@@ -86,33 +86,14 @@ impl fmt::Debug for NewHash {
 /// The result of applying a fleet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
-    /// Groups.
-    pub groups: ChangeCounts,
-    /// Accounts.
-    pub accounts: ChangeCounts,
-    /// Products.
-    pub products: ChangeCounts,
-    /// Devices.
-    pub devices: ChangeCounts,
-    /// Sessions that ended because their account lost its access.
-    pub sessions_ended: usize,
+    /// The numbers of changes.
+    pub counts: FleetCounts,
     /// The new moves that take effect at a time other than now.
     pub dated_moves: Vec<DatedMove>,
     /// The entries that were created or changed, with their fields; only in a dry run.
     pub differences: Vec<EntryDifference>,
     /// The stored entries that are not in the fleet; only in a dry run.
     pub unnamed: Vec<Unnamed>,
-}
-
-/// A move of a device that takes effect at another time than the apply.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DatedMove {
-    /// The code of the device.
-    pub device_code: String,
-    /// The id of the new owner.
-    pub group_id: String,
-    /// The time at which it takes effect.
-    pub since: UnixMs,
 }
 
 /// Why a fleet was not applied, not even in part.
@@ -237,15 +218,16 @@ impl Apply<'_> {
     /// Writes the changes from the stored state to a fleet.
     async fn change(&self, fleet: &Fleet, stored: StoredFleet) -> Result<Changed, ApplyError> {
         let now = self.by.at;
-        let (changes, mut applied) = plan(self.write, fleet, stored, self.new_hashes, now).await?;
+        let (changes, counts) = plan(self.write, fleet, stored, self.new_hashes, now).await?;
         let ended = self.write(&changes).await?;
-        applied.sessions_ended = ended.len();
-        applied.dated_moves = changes.dated_moves(now);
+        let counts = FleetCounts { sessions_ended: ended.len(), ..counts };
+        let dated_moves = changes.dated_moves(now);
+        let mut applied = Applied { counts, dated_moves, ..Applied::default() };
         if self.is_dry_run {
             applied.differences = differences::of(&changes, now);
             applied.unnamed = unnamed::read(self.write, fleet).await?;
         }
-        let act = Act::new(AuditEvent::FleetApplied, audit_details(&applied, &changes));
+        let act = Act::new(AuditEvent::FleetApplied, audit_details(counts, &changes));
         Ok(Changed { applied, act, ended })
     }
 
@@ -301,14 +283,14 @@ async fn plan<'f>(
     stored: StoredFleet,
     new_hashes: &NewHashes,
     now: UnixMs,
-) -> Result<(FleetChanges<'f>, Applied), ApplyError> {
+) -> Result<(FleetChanges<'f>, FleetCounts), ApplyError> {
     let (mut groups, mut products, mut accounts, devices) = stored;
-    let (mut applied, mut errors) = (Applied::default(), Vec::new());
-    let changed_groups = groups.plan(&fleet.groups, &mut applied.groups, &mut errors);
-    let changed_products = products.plan(&fleet.products, &mut applied.products, &mut errors);
-    let counts = &mut applied.accounts;
+    let (mut counts, mut errors) = (FleetCounts::default(), Vec::new());
+    let changed_groups = groups.plan(&fleet.groups, &mut counts.groups, &mut errors);
+    let changed_products = products.plan(&fleet.products, &mut counts.products, &mut errors);
+    let of_accounts = &mut counts.accounts;
     let changed_accounts =
-        accounts.plan(&fleet.accounts, new_hashes, &groups, counts, &mut errors)?;
+        accounts.plan(&fleet.accounts, new_hashes, &groups, of_accounts, &mut errors)?;
     let late_moves = devices.late_moves(&fleet.devices, &groups, now);
     let mut plan = DevicePlan {
         groups: &groups,
@@ -317,7 +299,7 @@ async fn plan<'f>(
         now,
         errors: &mut errors,
     };
-    let changed_devices = plan.run(&fleet.devices, devices, &mut applied.devices);
+    let changed_devices = plan.run(&fleet.devices, devices, &mut counts.devices);
     if !errors.is_empty() {
         return Err(ApplyError::Invalid(errors));
     }
@@ -328,7 +310,7 @@ async fn plan<'f>(
         devices: changed_devices,
         late_moves,
     };
-    Ok((changes, applied))
+    Ok((changes, counts))
 }
 
 fn sorted(errors: HashMap<String, String>) -> Vec<FleetError> {

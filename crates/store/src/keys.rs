@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use kiosque_contract::AuditDetails;
 use kiosque_model::audit::AuditEvent;
-use kiosque_model::{ActedBy, KeyDigest, KeyName, Rights, UnixMs};
+use kiosque_model::{ActedBy, KeyDigest, KeyEntry, KeyName, Rights, UnixMs};
 
 use crate::audit::{self, Act};
 use crate::db::{Bound, Deadline, Read, Write};
@@ -56,19 +56,6 @@ pub struct KeyHolder {
     pub name: KeyName,
     /// The calls that it may make.
     pub rights: Rights,
-}
-
-/// A key in the list of keys.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyEntry {
-    /// Its name and its rights.
-    pub holder: KeyHolder,
-    /// When it was created.
-    pub created_at: UnixMs,
-    /// When it was revoked, if it was.
-    pub revoked_at: Option<UnixMs>,
-    /// Its last use, to about a minute; `None` if none has been recorded.
-    pub used_at: Option<UnixMs>,
 }
 
 /// Whether the use of a key should be stored.
@@ -172,8 +159,10 @@ impl Operators<'_> {
             let uses: HashMap<String, UnixMs> =
                 uses.into_iter().map(|of| (of.key_digest, of.used_at_ms)).collect();
             let entry = |row: KeyRow| {
+                let KeyHolder { name, rights } = row.holder.parse()?;
                 Ok(KeyEntry {
-                    holder: row.holder.parse()?,
+                    name,
+                    rights,
                     created_at: row.created_at_ms,
                     revoked_at: row.revoked_at_ms,
                     used_at: row.used_at_ms.max(uses.get(&row.key_digest).copied()),

@@ -74,7 +74,7 @@ pub use account_use::AccountUse;
 pub use accounts::Credentials;
 pub use archive::{ArchiveError, Archived, Returning};
 pub use arrivals::{ARRIVAL_MAX_MS, Arrival, ArrivalNo, OrderSource};
-pub use audit::{Act, AuditEntry, AuditPage, AuditQuery, LiveSession, PendingEvents};
+pub use audit::{Act, AuditPage, AuditQuery, LiveSession, PendingEvents};
 pub use backup::{BackedUp, BackupError, UNFINISHED_SUFFIX, remove_unfinished};
 pub use citus::citus_statements;
 pub use console::{ConsoleSession, Oversight, SessionUse, SignInProof};
@@ -91,8 +91,8 @@ pub use directory::{
 };
 pub use error::{Error, Refused};
 pub use fleet::{
-    Applied, ApplyError, DatedMove, DeleteError, EntryDifference, FieldDifference, FleetError,
-    FleetSnapshot, NewHash, NewHashes, OwnerDifference, Unnamed,
+    Applied, ApplyError, DeleteError, EntryDifference, FieldDifference, FleetError, FleetSnapshot,
+    NewHash, NewHashes, OwnerDifference, Unnamed,
 };
 pub use followers::{ChangeWait, Follower};
 pub use heartbeats::{Heartbeat, RefusedHeartbeat};
@@ -104,7 +104,7 @@ pub use inventory::{
     OrdersOf, Passwords, RateKey, SaleTimes,
 };
 pub use json_records::JsonRecords;
-pub use keys::{CreatedKey, KeyEntry, KeyHolder, KeyUse, RevokedKey};
+pub use keys::{CreatedKey, KeyHolder, KeyUse, RevokedKey};
 pub use known_sources::SourceStatus;
 pub use listing::{Listed, Listing};
 pub use metadata::marker_of_unopened;
@@ -123,7 +123,6 @@ pub use restore::{RestoreError, Staged, ensure_backup, stage_backup};
 pub use scoped::Unproven;
 pub use sessions::{EndedSession, OpenedSession};
 pub use transfer::{MoveError, MoveProgress, MoveStep, Moved};
-pub use usage::{FunctionUsage, Guesses};
 pub use verify::Verified;
 pub use views::{
     FleetView, Intake, Inventory, Operators, Orders, Reports, Sessions, Trail, Upkeep,

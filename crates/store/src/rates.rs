@@ -76,6 +76,18 @@ pub struct RateJump {
     pub before: DatedRate,
 }
 
+impl RateRow<'_> {
+    /// Parses the currency and the rate.
+    pub(crate) fn parse(self) -> Result<DatedRate, Error> {
+        let RateRow { currency, day, usd_per_unit_e12: parts } = self;
+        let rate = Rate::from_parts(parts);
+        let not_above_zero =
+            || Error::Data(format!("{currency} on {day}: the rate is {parts} e-12"));
+        let rate = rate.ok_or_else(not_above_zero)?;
+        Ok(DatedRate { day, currency: parse_currency(currency)?, rate })
+    }
+}
+
 impl FleetView<'_> {
     /// Stores rates, all or nothing. A rate replaces a stored one of the same currency and day.
     ///
@@ -110,11 +122,8 @@ async fn stored_rates(read: &Read<'_>, rates: &[DatedRate]) -> Result<RatesByDay
     let rows = distinct(rates.iter().map(|rate| rate.currency.code()));
     let mut stored = RatesByDay::new();
     read.each_of(&STORED_RATES, &rows, &[], |row| {
-        let RateRow { currency, day, usd_per_unit_e12 } = row.read()?;
-        let rate = Rate::from_parts(usd_per_unit_e12);
-        let rate =
-            rate.ok_or_else(|| Error::Data(format!("{currency}: a rate is not above zero")))?;
-        stored.insert((parse_currency(currency)?.code(), day), rate);
+        let DatedRate { day, currency, rate } = row.read::<RateRow<'_>>()?.parse()?;
+        stored.insert((currency.code(), day), rate);
         Ok(())
     })
     .await?;

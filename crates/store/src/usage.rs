@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use kiosque_contract::{Code, ENDPOINTS, EndpointInfo};
 use kiosque_locks::{lock_ignoring_poison, read_ignoring_poison, write_ignoring_poison};
+use kiosque_model::usage::{FunctionUsage, Guesses};
 use kiosque_model::{AccountNo, SourcePrefix, UnixMs};
 
 /// The maximum number of accounts that are counted separately; further ones are counted together.
@@ -46,32 +47,6 @@ struct Answers {
     number: u64,
     micros: u64,
     slowest_micros: u64,
-}
-
-/// The requests of an account for a function.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FunctionUsage {
-    /// The path of the function.
-    pub route: &'static str,
-    /// Its requests.
-    pub requests: u64,
-    /// The number of refused requests among them.
-    pub refused: u64,
-    /// The number of requests among them that the server could not answer.
-    pub failed: u64,
-    /// The mean time until the answer.
-    pub mean: Duration,
-    /// The longest time until an answer.
-    pub slowest: Duration,
-}
-
-/// The failed logins of a source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Guesses {
-    /// The number of failed logins.
-    pub logins: u64,
-    /// The time of the last one.
-    pub last: UnixMs,
 }
 
 impl Usage {

@@ -171,11 +171,11 @@ impl Writer<'_, '_> {
     }
 
     fn record(&mut self, line: u64, incoming: &Incoming, outcome: OrderOutcome) {
-        let done = &mut self.import.done;
+        let counts = &mut self.import.done.counts;
         match outcome {
-            OrderOutcome::Accepted => done.accepted += 1,
-            OrderOutcome::Updated => done.updated += 1,
-            OrderOutcome::Unchanged => done.unchanged += 1,
+            OrderOutcome::Accepted => counts.accepted += 1,
+            OrderOutcome::Updated => counts.updated += 1,
+            OrderOutcome::Unchanged => counts.unchanged += 1,
             OrderOutcome::Rejected(reason) | OrderOutcome::Inconsistent(reason) => {
                 self.rejected.push(self.import.rejected(line, incoming, &reason));
             }

@@ -56,5 +56,5 @@ pub(super) async fn trail(server: &TestServer, event: &str) -> usize {
     server.flush_refused_logins().await;
     let query = AuditQuery { event: event.parse().ok(), ..AuditQuery::latest(100_000) };
     let entries = server.store.trail().entries(query).await.unwrap().entries;
-    entries.iter().map(|entry| usize::try_from(entry.happened.count).unwrap()).sum()
+    entries.iter().map(|entry| usize::try_from(entry.count).unwrap()).sum()
 }

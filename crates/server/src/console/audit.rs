@@ -2,16 +2,14 @@
 
 use http::StatusCode;
 use kiosque_console::audit::{self as view, Audit, BadFilter, Filters};
-use kiosque_contract::AuditEntry;
 use kiosque_model::Source;
 use kiosque_model::audit::AuditEvent;
-use kiosque_store::{AuditQuery, Oversight};
+use kiosque_store::{AuditPage, AuditQuery, Oversight};
 
 use super::choices::{Format, format};
 use super::reply::Reply;
 use super::request::SignedIn;
 use crate::failure::Failure;
-use crate::operator::audit_entry;
 
 /// Entries of a page.
 const ENTRIES: usize = 50;
@@ -51,9 +49,8 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         before: fields.parsed("after", |text| text.parse().ok())?,
         limit: ENTRIES,
     };
-    let found = app.store.trail().entries(query).await?;
-    let entries: Vec<AuditEntry> = found.entries.into_iter().map(audit_entry).collect();
-    let next = found.next.map(|entry| entry.to_string());
+    let AuditPage { entries, next } = app.store.trail().entries(query).await?;
+    let next = next.map(|entry_no| entry_no.to_string());
     if format == Format::Csv {
         return Ok(Reply::csv("audit.csv", view::csv(&frame, &entries, next.as_deref())));
     }

@@ -1,16 +1,12 @@
 //! `/console/integrators`, and the page of an account below it.
 
-use std::time::Duration;
-
-use kiosque_console::integrators::{self as view, Account, Function, History, Integrators};
+use kiosque_console::integrators::{self as view, Account, History, Integrators};
 use kiosque_console::refused::PARAMETER;
 use kiosque_console::sort;
-use kiosque_contract::AuditEntry;
 use kiosque_contract::inventory::SessionItem;
+use kiosque_model::usage::FunctionUsage;
 use kiosque_model::{LoginName, Right};
-use kiosque_store::{
-    AccountUse, AuditPage, AuditQuery, EndedSession, FunctionUsage, Listing, Oversight,
-};
+use kiosque_store::{AccountUse, AuditQuery, EndedSession, Listing, Oversight};
 
 use super::choices::{self, Format, format};
 use super::fields::Fields;
@@ -18,7 +14,6 @@ use super::refused;
 use super::reply::Reply;
 use super::request::SignedIn;
 use crate::failure::Failure;
-use crate::operator::audit_entry;
 
 /// Maximum accounts, or entries of an account, on a page.
 const ROWS: usize = 50;
@@ -44,10 +39,11 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         let last_use = uses.get(&item.account).and_then(|of| of.last);
         Account { has_active_group: active.contains(&item.account), item, session, last_use }
     });
-    let guesses = app.store.trail().guesses().into_iter().take(GUESSES);
+    let mut guesses = app.store.trail().guesses();
+    guesses.truncate(GUESSES);
     let view = Integrators {
         codes: app.store.trail().answers_by_code(),
-        guesses: guesses.map(|(source, of)| (source.to_string(), of.logins, of.last)).collect(),
+        guesses,
         not_recorded: app.store.trail().refused_dropped(),
         accounts: listed.collect(),
         sort: sort.of_part(after.as_deref(), accounts.next.as_deref()),
@@ -63,7 +59,7 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
 pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
     let known = ["name", "after", sort::PARAMETER, "format"];
     let fields = caller.call.known_fields(&known)?;
-    let sort = choices::sort::<Function>(&fields)?;
+    let sort = choices::sort::<FunctionUsage>(&fields)?;
     let format = format(&fields)?;
     let account = fields.text("name").ok_or_else(Failure::not_found)?;
     let store = &caller.call.app.store;
@@ -83,16 +79,14 @@ pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<R
         Err(refused) if format == Format::Csv => return Err(refused),
         Err(_) => None,
     };
-    let next = found.as_ref().and_then(|found| found.next.as_ref()).map(ToString::to_string);
-    let entries = |found: AuditPage| found.entries.into_iter().map(audit_entry).collect();
-    let entries: Option<Vec<AuditEntry>> = found.map(entries);
+    let next = found.as_ref().and_then(|found| found.next).map(|entry_no| entry_no.to_string());
+    let entries = found.map(|found| found.entries);
     if format == Format::Csv {
         let (frame, entries) = (caller.frame(), entries.unwrap_or_default());
         let rows = kiosque_console::audit::csv(&frame, &entries, next.as_deref());
         return Ok(Reply::csv("account.csv", rows));
     }
     let refused = refused::of_account(caller, &account).await?;
-    let functions = functions.into_iter().map(function).collect();
     let groups = choices::choice(store, &Fields::default()).await?;
     let account = Account { has_active_group: !active.is_empty(), item, session, last_use: last };
     let after = fields.text("after");
@@ -114,20 +108,4 @@ pub(super) async fn end_session(
             Ok(Reply::see_other(&view::account_path(&name)))
         }
     }
-}
-
-fn function(usage: FunctionUsage) -> Function {
-    let micros = |time: Duration| i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
-    Function {
-        path: usage.route.to_owned(),
-        requests: count(usage.requests),
-        refused: count(usage.refused),
-        failed: count(usage.failed),
-        mean_us: micros(usage.mean),
-        slowest_us: micros(usage.slowest),
-    }
-}
-
-fn count(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }

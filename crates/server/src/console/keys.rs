@@ -1,8 +1,8 @@
 //! `/console/keys`
 
-use kiosque_console::keys::{self as view, Key, Keys, NewKey, Outcome};
+use kiosque_console::keys::{self as view, Keys, NewKey, Outcome};
 use kiosque_console::sort::{PARAMETER, Sort};
-use kiosque_model::{KeyName, OperatorKey, Rights};
+use kiosque_model::{KeyEntry, KeyName, OperatorKey, Rights};
 use kiosque_store::{CreatedKey, KeyHolder, Oversight, RevokedKey};
 
 use super::choices::{format, sort};
@@ -17,7 +17,7 @@ const REVOKED_MAX: usize = 50;
 /// Lists the keys.
 pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
     let query = caller.call.known_fields(&[PARAMETER, "format"])?;
-    let (format, sort) = (format(&query)?, sort::<Key>(&query)?);
+    let (format, sort) = (format(&query)?, sort::<KeyEntry>(&query)?);
     let view = listed(caller, sort).await?;
     Ok(caller.reply(format, &view, view::page, "keys.csv", view::csv))
 }
@@ -88,15 +88,8 @@ async fn revoke(caller: &SignedIn<'_>, form: &Fields) -> Result<Outcome, Failure
 /// out, their order is fixed.
 async fn listed(caller: &SignedIn<'_>, sort: Sort) -> Result<Keys, Failure> {
     let stored = caller.call.app.store.operators().keys().await?;
-    let key = |entry: kiosque_store::KeyEntry| Key {
-        name: entry.holder.name.to_string(),
-        rights: entry.holder.rights,
-        created_at: entry.created_at,
-        revoked_at: entry.revoked_at,
-        used_at: entry.used_at,
-    };
-    let (mut revoked, mut keys): (Vec<Key>, Vec<Key>) =
-        stored.into_iter().rev().map(key).partition(|key| key.revoked_at.is_some());
+    let (mut revoked, mut keys): (Vec<KeyEntry>, Vec<KeyEntry>) =
+        stored.into_iter().rev().partition(|key| key.revoked_at.is_some());
     let is_cut = revoked.len() > REVOKED_MAX;
     revoked.truncate(REVOKED_MAX);
     keys.append(&mut revoked);

@@ -1,9 +1,9 @@
 //! `GET /operator/v1/audit`: the audit trail, newest first.
 
-use kiosque_contract::{AuditPage, ReplacedSession};
+use kiosque_contract::AuditPage;
 use kiosque_model::UnixMs;
 use kiosque_model::audit::AuditEvent;
-use kiosque_store::{AuditEntry, AuditQuery};
+use kiosque_store::AuditQuery;
 
 use super::call::Caller;
 use super::cursor::Cursor;
@@ -14,8 +14,7 @@ use crate::request::digits;
 pub(super) async fn list(caller: Caller<'_>) -> Result<AuditPage, Failure> {
     let query = audit_query(caller.query)?;
     let page = caller.call.app.store.trail().entries(query).await?;
-    let entries = page.entries.into_iter().map(wire_entry).collect();
-    Ok(AuditPage { entries, next: page.next.map(|entry_no| entry_no.write()) })
+    Ok(AuditPage { entries: page.entries, next: page.next.map(|entry_no| entry_no.write()) })
 }
 
 /// Reads a query string.
@@ -37,31 +36,6 @@ fn audit_query(mut query: Query) -> Result<AuditQuery, Failure> {
     };
     query.finish()?;
     Ok(filter)
-}
-
-/// Returns an entry of the audit trail as in the operator's calls.
-#[must_use]
-pub fn wire_entry(entry: AuditEntry) -> kiosque_contract::AuditEntry {
-    let happened = entry.happened;
-    let replaced = happened.earlier.map(|earlier| ReplacedSession {
-        source: earlier.source.map(|source| source.to_string()),
-        request_id: earlier.request_id,
-        timestamp: earlier.opened_at.map(|at| at.0),
-    });
-    kiosque_contract::AuditEntry {
-        entry_no: entry.entry_no,
-        timestamp: happened.at.0,
-        event: happened.event.name().into(),
-        account: happened.account,
-        actor: happened.actor.map(|actor| actor.to_string()),
-        source: happened.source.map(|source| source.to_string()),
-        request_id: happened.request_id,
-        group_id: happened.group_id,
-        count: happened.count,
-        detail: happened.detail,
-        details: entry.details,
-        replaced,
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use kiosque_contract::{DatedMove, FleetApplied};
+use kiosque_contract::{FleetApplied, FleetCounts};
 use kiosque_model::fleet::Fleet;
 use kiosque_store::{Applied, ApplyError, NewHashes};
 
@@ -66,18 +66,7 @@ async fn new_hashes(app: &App, fleet: &Fleet) -> Result<NewHashes, Failure> {
 }
 
 fn wire_answer(applied: Applied, warnings: Vec<String>) -> FleetApplied {
-    let moves = applied.dated_moves.into_iter().map(|one| DatedMove {
-        device_code: one.device_code,
-        group_id: one.group_id,
-        since_timestamp: one.since.0,
-    });
-    FleetApplied {
-        groups: applied.groups,
-        accounts: applied.accounts,
-        products: applied.products,
-        devices: applied.devices,
-        sessions_ended: applied.sessions_ended,
-        moves: moves.collect(),
-        warnings,
-    }
+    let Applied { counts, dated_moves: moves, .. } = applied;
+    let FleetCounts { groups, accounts, products, devices, sessions_ended } = counts;
+    FleetApplied { groups, accounts, products, devices, sessions_ended, moves, warnings }
 }

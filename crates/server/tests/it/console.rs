@@ -21,8 +21,8 @@ use std::collections::BTreeMap;
 
 use http::{Method, Request};
 use http_body_util::Full;
-use kiosque_contract::{AuditDetails, RejectedOrder};
-use kiosque_model::audit::{AuditEvent, AuditRecord};
+use kiosque_contract::{AuditDetails, AuditEntry, RejectedOrder};
+use kiosque_model::audit::AuditEvent;
 use kiosque_model::{ActedBy, ConsoleSecret, KeyName, TrustedProxies};
 use kiosque_server::{Settings, console_link};
 use kiosque_store::{Act, AuditQuery, RevokedKey};
@@ -228,14 +228,12 @@ async fn record_import(server: &TestServer, rejected: Vec<RejectedOrder>) {
 pub(crate) async fn trail(server: &TestServer, events: &str) -> Vec<String> {
     server.flush_refused_logins().await;
     let page = server.store.trail().entries(AuditQuery::latest(1_000)).await.unwrap();
-    let entries = page.entries.into_iter().rev().map(|entry| entry.happened);
-    let text = |entry: AuditRecord| {
-        let actor = entry.actor.map(|actor| actor.to_string()).unwrap_or_default();
-        let source = entry.source.map(|source| source.to_string()).unwrap_or_default();
-        let (event, detail) = (entry.event.name(), entry.detail.unwrap_or_default());
-        format!("{event}|{actor}|{source}|{detail}|{}", entry.count)
+    let entries = page.entries.into_iter().rev().filter(|entry| entry.event.starts_with(events));
+    let text = |AuditEntry { event, actor, source, detail, count, .. }: AuditEntry| {
+        let [actor, source, detail] = [actor, source, detail].map(Option::unwrap_or_default);
+        format!("{event}|{actor}|{source}|{detail}|{count}")
     };
-    entries.filter(|entry| entry.event.name().starts_with(events)).map(text).collect()
+    entries.map(text).collect()
 }
 
 /// Returns the number of stored sessions, and of links that are not spent.

@@ -116,14 +116,14 @@ async fn a_login_follows_the_fleet() {
 async fn the_same_password_again_ends_no_session() {
     let server = catalog::open().await;
     let session = server.log_in("ops").await;
-    let applied = server.apply(catalog::fleet()).await.unwrap();
+    let applied = server.apply(catalog::fleet()).await.unwrap().counts;
     assert_eq!((applied.accounts.unchanged, applied.sessions_ended), (2, 0));
     let name = kiosque_model::LoginName::parse("ops").unwrap();
     let hash = server.store.sessions().credentials(&name).await.unwrap().unwrap().password_hash;
     let same = format!("[[account]]\nlogin_name = \"ops\"\npassword_hash = \"{hash}\"");
-    assert_eq!(server.apply(&same).await.unwrap().accounts.unchanged, 1);
+    assert_eq!(server.apply(&same).await.unwrap().counts.accounts.unchanged, 1);
     assert_eq!(server.code_of(&session.token).await, 200);
     let other = "[[account]]\nlogin_name = \"ops\"\npassword = \"secret \"";
-    assert_eq!(server.apply(other).await.unwrap().sessions_ended, 1);
+    assert_eq!(server.apply(other).await.unwrap().counts.sessions_ended, 1);
     assert_eq!(server.code_of(&session.token).await, -4);
 }

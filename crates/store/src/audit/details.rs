@@ -1,7 +1,8 @@
 //! The details of an entry, as fields.
 
 use kiosque_contract::{AuditDetails, FleetCounts};
-use kiosque_model::audit::{AuditEvent, AuditRecord, CommandRun, Interruption};
+use kiosque_model::audit::{AuditEvent, CommandRun, Interruption};
+use kiosque_model::intake::OrderCounts;
 use kiosque_model::{ActedBy, UnixMs, Zone, counted, orders_of_devices};
 
 /// A change by the operator. Applied fleets have a separate kind of entry.
@@ -72,10 +73,11 @@ pub(super) fn text(event: AuditEvent, details: &AuditDetails) -> Option<String> 
             }
         }
         AuditEvent::DeviceDeleted => details.device_code.clone()?,
-        AuditEvent::OrdersImported => format!(
-            "{} accepted, {} updated, {} unchanged, {} rejected",
-            details.accepted?, details.updated?, details.unchanged?, details.rejected?
-        ),
+        AuditEvent::OrdersImported => {
+            let (accepted, updated) = (details.accepted?, details.updated?);
+            let (unchanged, rejected) = (details.unchanged?, details.rejected?);
+            OrderCounts { accepted, updated, unchanged, rejected }.to_string()
+        }
         AuditEvent::RatesImported => counted(details.rates?, "rate"),
         AuditEvent::ImportInterrupted => {
             let (import, reason) = (details.import_id.as_deref()?, details.reason.as_deref()?);
@@ -98,15 +100,16 @@ pub(super) fn text(event: AuditEvent, details: &AuditDetails) -> Option<String> 
 /// Adds the reason, which is stored as text.
 pub(super) fn with_reason(
     details: Option<AuditDetails>,
-    happened: &AuditRecord,
+    event: AuditEvent,
+    detail: Option<&str>,
 ) -> Option<AuditDetails> {
     let has_reason = matches!(
-        happened.event,
+        event,
         AuditEvent::LoginRefused | AuditEvent::SessionEnded | AuditEvent::ConsoleLoginRefused
     );
-    let reason = happened.detail.clone().filter(|_| has_reason);
-    match reason {
-        Some(reason) => Some(AuditDetails { reason: Some(reason), ..details.unwrap_or_default() }),
-        None => details,
+    let reason = detail.filter(|_| has_reason).map(str::to_owned);
+    if reason.is_some() {
+        return Some(AuditDetails { reason, ..details.unwrap_or_default() });
     }
+    details
 }

@@ -3,13 +3,14 @@
 
 use std::collections::HashMap;
 
+use kiosque_contract::ChangeCounts;
 use kiosque_model::audit::AccountChange;
 use kiosque_model::fleet::{AccountEntry, EntryKind, Fleet};
 use kiosque_model::{AccountNo, GroupId, GroupNo, LoginName, UnixMs};
 
 use super::chunks::{all_in_chunks, execute_in_chunks, next_number};
 use super::groups::Groups;
-use super::{ApplyError, ChangeCounts, FleetError, NewHash, NewHashes, count_entry};
+use super::{ApplyError, FleetError, NewHash, NewHashes, count_entry};
 use crate::accounts::AccountRow;
 use crate::audit::LiveSession;
 use crate::db::{Read, Write};

@@ -2,7 +2,6 @@
 
 use kiosque_contract::{AuditDetails, ChangedEntry, FleetCounts};
 
-use super::Applied;
 use super::changes::FleetChanges;
 use super::devices::ChangedDevice;
 
@@ -10,7 +9,7 @@ use super::devices::ChangedDevice;
 const ENTRIES_MAX: usize = 100;
 
 /// Returns the counts and the changed entries of an apply, moves of devices first.
-pub(super) fn audit_details(applied: &Applied, changes: &FleetChanges<'_>) -> AuditDetails {
+pub(super) fn audit_details(counts: FleetCounts, changes: &FleetChanges<'_>) -> AuditDetails {
     let (moved, others): (Vec<_>, Vec<_>) =
         changes.devices.iter().partition(|device| is_move(device));
     let groups =
@@ -27,13 +26,7 @@ pub(super) fn audit_details(applied: &Applied, changes: &FleetChanges<'_>) -> Au
     let entries = all.by_ref().take(ENTRIES_MAX).collect();
     let more = all.count();
     AuditDetails {
-        fleet: Some(FleetCounts {
-            groups: applied.groups,
-            accounts: applied.accounts,
-            products: applied.products,
-            devices: applied.devices,
-            sessions_ended: applied.sessions_ended,
-        }),
+        fleet: Some(counts),
         entries,
         more_entries: Some(more).filter(|more| *more > 0),
         ..AuditDetails::default()

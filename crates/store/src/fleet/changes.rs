@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use kiosque_contract::DatedMove;
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
-use super::DatedMove;
 use super::accounts::ChangedAccount;
 use super::devices::ChangedDevice;
 use super::groups::ChangedGroup;
@@ -65,9 +65,9 @@ impl FleetChanges<'_> {
             added.map(|(period, _)| DatedMove {
                 device_code: device.code.to_owned(),
                 group_id: period.group_id.clone(),
-                since: period.since,
+                since_timestamp: period.since.0,
             })
         });
-        moves.filter(|one| one.since != now).collect()
+        moves.filter(|one| one.since_timestamp != now.0).collect()
     }
 }

@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use kiosque_contract::ChangeCounts;
 use kiosque_model::fleet::{Aisle, DeviceEntry, EntryKind};
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
+use super::FleetError;
 use super::groups::Groups;
 use super::ownership::{self, OwnersChange, Period};
 use super::products::Products;
 use super::stored_devices::{DeviceRow, Devices, StoredDevice, wanted_move};
-use super::{ChangeCounts, FleetError};
 use crate::cooperative::yield_if_due;
 
 /// A device that an apply creates or changes.

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use kiosque_contract::ChangeCounts;
 use kiosque_model::fleet::{EntryKind, Fleet, GroupEntry};
 use kiosque_model::{GroupId, GroupNo};
 
 use super::chunks::{all_in_chunks, execute_in_chunks, next_number};
-use super::{ChangeCounts, FleetError, count_entry};
+use super::{FleetError, count_entry};
 use crate::accounts::GroupRow;
 use crate::db::{Read, Write};
 use crate::error::Error;

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use kiosque_contract::ChangeCounts;
 use kiosque_contract::inventory::ProductItem;
 use kiosque_model::fleet::{EntryKind, Fleet, ProductEntry};
 
 use super::chunks::{all_in_chunks, execute_in_chunks};
-use super::{ChangeCounts, FleetError, count_entry};
+use super::{FleetError, count_entry};
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::sql::{Value, distinct, row, statements};

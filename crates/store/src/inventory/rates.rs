@@ -1,13 +1,12 @@
 //! The list of exchange rates.
 
 use kiosque_contract::inventory::RateItem;
-use kiosque_model::sales::Rate;
 use kiosque_model::{Currency, Day};
 
 use super::{Listed, Listing};
 use crate::db::{Deadline, Read};
 use crate::error::Error;
-use crate::rates::{DatedRate, RateRow};
+use crate::rates::RateRow;
 use crate::sql::statements;
 use crate::views::Inventory;
 
@@ -34,7 +33,7 @@ impl Inventory<'_> {
             let params = [currency.into(), day.into(), listing.count().into()];
             let mut rates = Vec::new();
             read.each(&RATES, &params, |row| {
-                rates.push(stored(row.read()?)?);
+                rates.push(row.read::<RateRow<'_>>()?.parse()?);
                 Ok(())
             })
             .await?;
@@ -46,12 +45,4 @@ impl Inventory<'_> {
         };
         self.0.db.read(Deadline::OfRequest, list).await
     }
-}
-
-fn stored(row: RateRow<'_>) -> Result<DatedRate, Error> {
-    let RateRow { currency, day, usd_per_unit_e12 } = row;
-    let known = Currency::parse(currency).ok().zip(Rate::from_parts(usd_per_unit_e12));
-    let (currency, rate) =
-        known.ok_or_else(|| Error::Data(format!("the rate of {currency} is not valid")))?;
-    Ok(DatedRate { day, currency, rate })
 }

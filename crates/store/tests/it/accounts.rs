@@ -49,7 +49,7 @@ async fn what_is_taken_away_ends_the_session_in_the_same_transaction() {
             .apply(accounts(vec![entry]), hashes, ActedBy::command(NOW), &clock_at(NOW))
             .await
             .unwrap();
-        assert_eq!(applied.sessions_ended, ended, "{what}");
+        assert_eq!(applied.counts.sessions_ended, ended, "{what}");
         assert_eq!(
             fixture.store.sessions().prove(fixture.claim(&session)).await.is_err(),
             ended == 1,
@@ -189,6 +189,6 @@ async fn a_password_that_changed_since_it_was_compared_is_compared_again() {
     assert!(matches!(late, Err(ApplyError::PasswordChanged)), "{late:?}");
     assert_eq!(fixture.rows(), before);
     let applied = apply(compared(Some("first"), None), "ops").await.unwrap();
-    assert_eq!(applied.accounts.unchanged, 1);
+    assert_eq!(applied.counts.accounts.unchanged, 1);
     assert_eq!(fixture.query("select password_hash from accounts"), ["first"]);
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kiosque_contract::ChangeCounts;
+use kiosque_contract::{ChangeCounts, FleetCounts};
 use kiosque_model::fleet::{AccountEntry, Aisle, DeviceEntry, Fleet, GroupEntry, ProductEntry};
 use kiosque_model::{ActedBy, Currency, Minor};
 use kiosque_store::{Applied, LockedGroups, NewHashes, OrderOutcome, ReceiveOptions};
@@ -23,7 +23,8 @@ fn counts(created: usize, changed: usize, unchanged: usize) -> ChangeCounts {
 
 fn all(counts: ChangeCounts) -> Applied {
     let (groups, accounts, products, devices) = (counts, counts, counts, counts);
-    Applied { groups, accounts, products, devices, ..Applied::default() }
+    let counts = FleetCounts { groups, accounts, products, devices, sessions_ended: 0 };
+    Applied { counts, ..Applied::default() }
 }
 
 fn one_of_each() -> Fleet {
@@ -109,7 +110,7 @@ async fn each_change_of_each_kind_is_counted_and_the_rest_stays() {
     for (kind, change, table, row) in cases {
         let fixture = TestStore::new().await;
         fixture.apply(one_of_each()).await.unwrap();
-        let applied = fixture.apply(named(change)).await.unwrap();
+        let applied = fixture.apply(named(change)).await.unwrap().counts;
         let (changed, same) = (counts(0, 1, 0), counts(0, 0, 1));
         let of = |name: &str| if name == kind { changed } else { same };
         let want = [of("group"), of("account"), of("product"), of("device")];
@@ -177,7 +178,7 @@ async fn entries_of_one_fleet_may_name_each_other() {
     let mut fleet = one_of_each();
     fleet.groups.insert(0, group("b"));
     fleet.devices.push(device("e", "b"));
-    let applied = fixture.apply(fleet).await.unwrap();
+    let applied = fixture.apply(fleet).await.unwrap().counts;
     assert_eq!((applied.groups, applied.devices), (counts(2, 0, 0), counts(2, 0, 0)));
 }
 
@@ -219,7 +220,7 @@ async fn groups_are_locked_in_the_order_of_their_numbers() {
     assert_eq!(outcomes, [OrderOutcome::Accepted], "group b is locked while the apply waits for a");
     held.release().await;
     let applied = applying.await.unwrap().unwrap();
-    assert_eq!(applied.devices, counts(0, 2, 0));
+    assert_eq!(applied.counts.devices, counts(0, 2, 0));
     assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
@@ -243,7 +244,7 @@ async fn applies_at_the_same_time_are_made_one_after_the_other() {
     held.release().await;
     let mut devices = Vec::new();
     for applying in both {
-        devices.push(applying.await.unwrap().unwrap().devices);
+        devices.push(applying.await.unwrap().unwrap().counts.devices);
     }
     devices.sort_unstable_by_key(|counts| counts.created);
     assert_eq!(devices, [counts(0, 0, 2), counts(1, 1, 0)]);

@@ -1,11 +1,11 @@
 //! The audit trail: logins, switches, log outs, refused logins and replaced sessions, with address,
 //! time and request id, and every change of the fleet.
 
-use kiosque_contract::AuditDetails;
+use kiosque_contract::{AuditDetails, AuditEntry};
 use kiosque_model::audit::{AuditEvent, AuditRecord, Interruption};
 use kiosque_model::fleet::{AccountEntry, Fleet};
 use kiosque_model::{ActedBy, Claim, GroupId, KeyName, LoginName, Origin, PresentedToken, UnixMs};
-use kiosque_store::{Act, Archived, AuditEntry, AuditQuery, Error, NewHashes, PendingEvents};
+use kiosque_store::{Act, Archived, AuditQuery, Error, NewHashes, PendingEvents};
 use kiosque_testkit::entries::bare_account;
 use kiosque_testkit::{NOW, TestData, TestStore, clock_at, origin, sql};
 
@@ -33,33 +33,22 @@ async fn list(fixture: &TestStore, ask: AuditQuery) -> Vec<AuditEntry> {
 
 /// Returns an entry on one line, without absent fields.
 fn line(entry: &AuditEntry) -> String {
-    let happened = &entry.happened;
-    let mut line =
-        format!("{} {} {}", entry.entry_no, happened.at.0 - NOW.0, happened.event.name());
+    let mut line = format!("{} {} {}", entry.entry_no, entry.timestamp - NOW.0, entry.event);
     let mut add = |name: &str, value: Option<String>| {
         line.extend(value.map(|value| format!(" {name}={value}")));
     };
-    add("account", happened.account.clone());
-    add("actor", happened.actor.as_ref().map(ToString::to_string));
-    add("source", happened.source.map(|source| source.to_string()));
-    add("request", happened.request_id.clone());
-    add("group", happened.group_id.clone());
-    add("count", Some(happened.count.to_string()).filter(|count| count != "1"));
-    add("detail", happened.detail.clone());
-    let earlier = happened.earlier.as_ref();
-    add(
-        "earlier",
-        earlier.map(|one| {
-            format!(
-                "{:?}",
-                (
-                    one.source.map(|s| s.to_string()),
-                    one.request_id.as_deref(),
-                    one.opened_at.map(|at| at.0 - NOW.0)
-                )
-            )
-        }),
-    );
+    add("account", entry.account.clone());
+    add("actor", entry.actor.clone());
+    add("source", entry.source.clone());
+    add("request", entry.request_id.clone());
+    add("group", entry.group_id.clone());
+    add("count", Some(entry.count.to_string()).filter(|count| count != "1"));
+    add("detail", entry.detail.clone());
+    let earlier = entry.replaced.as_ref().map(|one| {
+        let opened = one.timestamp.map(|at| at - NOW.0);
+        format!("{:?}", (one.source.as_deref(), one.request_id.as_deref(), opened))
+    });
+    add("earlier", earlier);
     line
 }
 
@@ -181,9 +170,8 @@ async fn pages_of_any_size_are_the_whole_trail() {
         ] {
             let since = since.map(at);
             let matches = |entry: &&AuditEntry| {
-                let happened = &entry.happened;
-                (account.is_none() || happened.account.as_deref() == account)
-                    && since.is_none_or(|since| happened.at >= since)
+                (account.is_none() || entry.account.as_deref() == account)
+                    && since.is_none_or(|since| UnixMs(entry.timestamp) >= since)
             };
             let want: Vec<AuditEntry> = all.iter().filter(matches).cloned().collect();
             for limit in [1, 2, 7, 13, 40, 41] {
@@ -289,7 +277,7 @@ async fn events_with_an_unknown_outcome_are_recorded_once() {
     };
     let recorded = async |fixture: &TestStore| {
         let entries = list(fixture, ask()).await;
-        let ids = entries.into_iter().filter_map(|entry| entry.happened.request_id);
+        let ids = entries.into_iter().filter_map(|entry| entry.request_id);
         ids.collect::<Vec<_>>()
     };
     let events = PendingEvents::new(vec![refused("one"), refused("two")]);
@@ -360,8 +348,8 @@ async fn acts_are_read_as_text_and_as_fields() {
     for (act, text) in acts {
         fixture.store.trail().record_act(act.clone(), ActedBy::command(NOW)).await.unwrap();
         let entry = list(&fixture, AuditQuery::latest(1)).await.remove(0);
-        assert_eq!(entry.happened.event, act.event);
-        assert_eq!(entry.happened.detail.as_deref(), text, "{act:?}");
+        assert_eq!(entry.event, act.event.name());
+        assert_eq!(entry.detail.as_deref(), text, "{act:?}");
         let details = Some(&act.details).filter(|details| **details != none());
         assert_eq!(entry.details.as_ref(), details, "{act:?}");
     }

@@ -95,7 +95,7 @@ async fn orders_that_are_not_stored_create_nothing() {
                   0 unchanged; products: 1 created, 0 changed, 0 unchanged; devices: 1 created, \
                   0 changed, 0 unchanged; sessions ended: 0";
     let trail = fixture.store.trail().entries(AuditQuery::latest(10)).await.unwrap().entries;
-    let details = trail.iter().map(|entry| entry.happened.detail.as_deref());
+    let details = trail.iter().map(|entry| entry.detail.as_deref());
     assert_eq!(details.filter(|detail| *detail == Some(counts)).count(), 1, "{trail:?}");
     assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }

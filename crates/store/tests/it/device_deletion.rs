@@ -42,7 +42,7 @@ async fn a_deleted_device_leaves_no_row() {
     assert_eq!(rows(), before);
     check(&fixture).await;
     let trail = fixture.store.trail().entries(AuditQuery::latest(1)).await.unwrap().entries;
-    assert_eq!(trail[0].happened.event, AuditEvent::DeviceDeleted);
+    assert_eq!(trail[0].event, AuditEvent::DeviceDeleted.name());
     let details = trail[0].details.clone().unwrap();
     assert_eq!(details.device_code.as_deref(), Some("cofee"));
     assert_eq!(details.group_id.as_deref(), Some("a"));

@@ -124,7 +124,7 @@ async fn an_operation_that_fails_changes_nothing() {
     let ids: Vec<String> = store.inventory().group_ids().await.unwrap().into_values().collect();
     assert!(ids.contains(&"c".to_owned()) && !ids.contains(&"z".to_owned()), "{ids:?}");
     let again = store.fleet().apply(fleet(), NewHashes::new(), by(), &clock_at(NOW)).await.unwrap();
-    assert_eq!((again.groups.unchanged, again.differences), (1, Vec::new()));
+    assert_eq!((again.counts.groups.unchanged, again.differences), (1, Vec::new()));
 }
 
 /// Each entry that changes is listed with its fields; a password only by its name.
@@ -208,6 +208,7 @@ async fn absent_data_is_created_in_the_dry_run_alone() {
                 .apply(fleet, NewHashes::new(), by, &clock_at(NOW))
                 .await
                 .unwrap()
+                .counts
                 .devices
                 .created,
             1

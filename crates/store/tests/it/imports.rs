@@ -112,7 +112,7 @@ async fn an_import_whose_process_was_lost_is_interrupted() {
     assert_eq!(states(NOW).await, [running, lost]);
     let trail = store.trail().entries(AuditQuery::latest(1)).await.unwrap().entries;
     let details = trail[0].details.clone().unwrap();
-    assert_eq!(trail[0].happened.event, AuditEvent::ImportInterrupted);
+    assert_eq!(trail[0].event, AuditEvent::ImportInterrupted.name());
     assert_eq!(details.import_id.as_deref(), Some("1"));
     assert_eq!(details.reason.as_deref(), Some("processLost"));
     // Its file stays known. An import that was only suspended ends as usual.

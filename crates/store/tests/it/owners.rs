@@ -4,9 +4,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use kiosque_contract::DatedMove;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::{GroupNo, UnixMs};
-use kiosque_store::{DatedMove, History, Incoming};
+use kiosque_store::{History, Incoming};
 use kiosque_testkit::entries::{bare_device, device, group, group_id, order};
 use kiosque_testkit::{NOW, TestStore, no_owners};
 
@@ -50,9 +51,9 @@ async fn a_move_takes_effect_at_its_since_or_when_it_is_applied() {
     for (since, split) in [(Some(700), 700), (None, NOW.0), (Some(NOW.0 + 50), NOW.0 + 50)] {
         let fixture = TestStore::with_fleet().await;
         let applied = fixture.apply(moved("b", since)).await.unwrap();
-        assert_eq!(applied.devices.changed, 1);
+        assert_eq!(applied.counts.devices.changed, 1);
         let again = fixture.apply(moved("b", since)).await.unwrap();
-        assert_eq!(again.devices.unchanged, 1, "{since:?}: the same move again");
+        assert_eq!(again.counts.devices.unchanged, 1, "{since:?}: the same move again");
         let owners = owners(&fixture, &[0, split - 1, split, split + 1]).await;
         assert_eq!(owners, ["a", "a", "b", "b"], "{since:?}");
         assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
@@ -110,7 +111,7 @@ async fn orders_that_are_dated_ahead_delay_no_move() {
     assert_eq!(groups, ["a", "b", "b", "b"]);
     assert_eq!(orders(&fixture, "a", NOW.plus_ms(900)).await.unwrap(), ["t999999", "ahead"]);
     let back = fixture.apply_at(moved("a", None), NOW.plus_ms(10)).await.unwrap();
-    assert_eq!(back.devices.changed, 1);
+    assert_eq!(back.counts.devices.changed, 1);
     fixture.receive_new(vec![order("back", "d1", NOW.0 + 10)]).await;
     assert_eq!(orders(&fixture, "a", NOW.plus_ms(900)).await.unwrap()[0], "back");
     assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
@@ -158,7 +159,7 @@ async fn a_move_that_has_not_taken_effect_is_replaced() {
         assert_eq!(periods(&fixture), planned(since), "earlier, then later");
     }
     let cancelled = fixture.apply(moved("a", None)).await.unwrap();
-    assert_eq!((cancelled.devices.changed, cancelled.dated_moves), (1, vec![]));
+    assert_eq!((cancelled.counts.devices.changed, cancelled.dated_moves), (1, vec![]));
     assert_eq!(periods(&fixture), ["a|0|open|1", "ledger|a|0|0"]);
     assert_eq!(orders(&fixture, "b", NOW.plus_ms(900)).await, None);
     // Orders of the replaced period stay with their group.
@@ -183,11 +184,10 @@ async fn a_move_that_has_not_taken_effect_is_replaced() {
 #[tokio::test]
 async fn a_dated_move_is_in_the_answer() {
     let fixture = TestStore::with_fleet().await;
-    for since in [NOW.0 + 100, 7] {
-        let applied = fixture.apply(moved("b", Some(since))).await.unwrap();
+    for since_timestamp in [NOW.0 + 100, 7] {
+        let applied = fixture.apply(moved("b", Some(since_timestamp))).await.unwrap();
         let (device_code, group_id) = ("d1".to_owned(), "b".to_owned());
-        let since = at(since);
-        assert_eq!(applied.dated_moves, [DatedMove { device_code, group_id, since }]);
+        assert_eq!(applied.dated_moves, [DatedMove { device_code, group_id, since_timestamp }]);
     }
     let again = fixture.apply(moved("b", Some(7))).await.unwrap();
     assert_eq!(again.dated_moves, []);

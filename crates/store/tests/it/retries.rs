@@ -138,7 +138,8 @@ async fn orders_are_stored_while_an_apply_writes_the_devices_of_their_group() {
     fixture.receive_new(vec![order("o1", "d1", 1), order("o2", "d2", 2)]).await;
     lock.release().await;
     let applied = applying.await.unwrap().unwrap();
-    assert_eq!((applied.devices.created, applied.devices.changed), (1, 2));
+    let devices = applied.counts.devices;
+    assert_eq!((devices.created, devices.changed), (1, 2));
     assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 

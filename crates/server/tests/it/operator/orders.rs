@@ -48,8 +48,9 @@ async fn the_response_counts_every_outcome() {
     let other = TestServer::start(fleet()).await;
     other.import([line("old", 100), line("changed", 100)].concat()).await;
     let (imported, rejected) = other.import(mixed()).await;
-    let [accepted, updated, unchanged] = [imported.accepted, imported.updated, imported.unchanged]
-        .map(|n| i64::try_from(n).unwrap());
+    let done = imported.counts;
+    let [accepted, updated, unchanged] =
+        [done.accepted, done.updated, done.unchanged].map(|n| i64::try_from(n).unwrap());
     let listed = i64::try_from(rejected.len()).unwrap();
     assert_eq!(counts(&reply), [accepted, updated, unchanged, listed]);
     let reasons = rejected.iter().map(|one| {
@@ -140,7 +141,7 @@ pub(crate) async fn an_order_dated_far_ahead_is_rejected() {
                   2026-03-01 08:00:20";
     assert_eq!(reply.json["rejected"][0]["reason"], reason);
     let (imported, rejected) = server.import(body).await;
-    assert_eq!((imported.unchanged, imported.rejected), (1, 1));
+    assert_eq!((imported.counts.unchanged, imported.counts.rejected), (1, 1));
     assert_eq!(&*rejected[0].reason, reason);
 }
 

@@ -221,7 +221,8 @@ async fn a_contested_number_leaves_its_order_at_the_start_of_its_trade() {
         numbered(days_ago("claims", 2)),
     ];
     let (imported, rejected) = server.import(lines.concat()).await;
-    assert_eq!((imported.accepted, imported.rejected, rejected.len()), (3, 1, 1), "{rejected:?}");
+    let counts = imported.counts;
+    assert_eq!((counts.accepted, counts.rejected, rejected.len()), (3, 1, 1), "{rejected:?}");
     let mut reader = PageReader::new(&server, ORDERS_PATH, "orderId").await;
     let all = json!({"deviceCode": "K", "includeHistory": true});
     assert_eq!(reader.read(&all, 10).await, ["recent", "older", "old"]);

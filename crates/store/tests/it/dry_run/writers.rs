@@ -53,7 +53,7 @@ async fn a_dry_run_stops_no_writer() {
         .apply(fleet(), NewHashes::new(), ActedBy::command(NOW), &clock_at(NOW))
         .await
         .unwrap();
-    assert_eq!((again.groups.unchanged, again.differences), (1, Vec::new()));
+    assert_eq!((again.counts.groups.unchanged, again.differences), (1, Vec::new()));
     drop(store);
     assert_eq!(tried.received[0], [OrderOutcome::Accepted, OrderOutcome::Accepted]);
     let ids = "select order_id from orders order by order_id";
