@@ -79,10 +79,10 @@ pub struct RateJump {
 impl RateRow<'_> {
     /// Parses the currency and the rate.
     pub(crate) fn parse(self) -> Result<DatedRate, Error> {
-        let RateRow { currency, day, usd_per_unit_e12: parts } = self;
-        let rate = Rate::from_parts(parts);
+        let RateRow { currency, day, usd_per_unit_e12 } = self;
+        let rate = Rate::from_parts(usd_per_unit_e12);
         let not_above_zero =
-            || Error::Data(format!("{currency} on {day}: the rate is {parts} e-12"));
+            || Error::Data(format!("the rate of {currency} on {day} is not above zero"));
         let rate = rate.ok_or_else(not_above_zero)?;
         Ok(DatedRate { day, currency: parse_currency(currency)?, rate })
     }
