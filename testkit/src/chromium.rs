@@ -1,8 +1,9 @@
 //! Chromium, driven through ChromeDriver by the WebDriver protocol.
 
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use base64::Engine as _;
@@ -11,14 +12,17 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::blocking::read_reply;
-use crate::program::Printed;
 use crate::reply::Reply;
 use crate::wait::{WAIT_MAX, wait_until};
 
 /// Runs its arguments until its standard input ends, which the end of the test process causes too,
-/// and then kills its process group. The browser is a member of the group.
-const WATCHDOG: &str = "\"$@\" & read -r _; kill -KILL 0";
+/// and then kills its process group. The browser is a member of the group. The output ends with
+/// the arguments' process.
+const WATCHDOG: &str = "\"$@\" & exec >&-; read -r _; kill -KILL 0";
 const DRIVER: &str = "chromedriver";
+
+/// The number of starts after which a ChromeDriver that ends is an error.
+const STARTS_MAX: usize = 20;
 
 /// The flags of a browser without a window, which makes no requests by itself. Root has no sandbox.
 const FLAGS: [&str; 10] = [
@@ -100,24 +104,8 @@ impl Chromium {
         let found = Command::new(DRIVER).arg("--version").stdout(Stdio::null()).status();
         assert!(found.is_ok(), "{DRIVER} is missing: `cargo xtask test` installs it");
         let profile = TempDir::new().unwrap();
-        // Files that a killed browser leaves behind are in the profile.
-        let mut watchdog = Command::new("sh")
-            .args(["-c", WATCHDOG, "watchdog", DRIVER, "--port=0"])
-            .env("TMPDIR", profile.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .process_group(0)
-            .spawn()
-            .unwrap();
-        let printed = Printed::from(watchdog.stdout.take().unwrap());
-        let mut port = None;
-        wait_until("ChromeDriver prints its port", || {
-            port = port_in(&printed.text());
-            port.is_some()
-        });
-        let mut chromium =
-            Chromium { watchdog, port: port.unwrap(), session: String::new(), profile };
+        let (watchdog, port) = start_driver(profile.path());
+        let mut chromium = Chromium { watchdog, port, session: String::new(), profile };
         chromium.open_session();
         chromium
     }
@@ -306,8 +294,36 @@ impl Drop for Chromium {
     }
 }
 
-/// Returns the port in what ChromeDriver has printed, once that is complete.
-fn port_in(printed: &str) -> Option<u16> {
-    let (_, rest) = printed.split_once("successfully on port ")?;
-    rest.split_once('.')?.0.parse().ok()
+/// Starts ChromeDriver. Returns the process that ends it, and its port. ChromeDriver ends when the
+/// port that is free on IPv4 is in use on IPv6.
+fn start_driver(profile: &Path) -> (Child, u16) {
+    let mut printed = String::new();
+    for _ in 0..STARTS_MAX {
+        // Files that a killed browser leaves behind are in the profile.
+        let mut watchdog = Command::new("sh")
+            .args(["-c", WATCHDOG, "watchdog", DRIVER, "--port=0"])
+            .env("TMPDIR", profile)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        printed.clear();
+        for line in BufReader::new(watchdog.stdout.as_mut().unwrap()).lines() {
+            let line = line.unwrap();
+            if let Some(port) = port_in(&line) {
+                return (watchdog, port);
+            }
+            printed.push_str(&line);
+            printed.push('\n');
+        }
+        watchdog.wait().unwrap();
+    }
+    panic!("{DRIVER} ended {STARTS_MAX} times without a port: {printed}");
+}
+
+/// Returns the port in a line that ChromeDriver has printed.
+fn port_in(line: &str) -> Option<u16> {
+    line.split_once("successfully on port ")?.1.strip_suffix('.')?.parse().ok()
 }
