@@ -402,3 +402,6 @@ impl Machine {
         self.failed.extend(calls.into_iter().map(|ticket| (ticket, error.clone())));
     }
 }
+
+#[cfg(test)]
+mod tests;
