@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::thread;
 
 use kiosque_testkit::blocking::Client;
 use kiosque_testkit::{DEVICES_PATH, Ran, Served, TOKEN_PATH, wait_until};
@@ -145,6 +146,25 @@ fn a_replaced_session_may_be_left_to_the_other_user() {
     assert!(note.starts_with("no session was available in time; "), "{note}");
     assert_eq!(other.call(DEVICES_PATH, Some(&others), "{}").code(), 200);
     assert_eq!(place.trail("login"), log_ins);
+}
+
+/// The status has the calls of a group that wait for the session.
+#[test]
+fn the_status_has_the_calls_that_wait() {
+    let place = Place::new();
+    let hold = ["--on-eviction", "yield", "--evictions-max-hold", "1h"];
+    let broker = place.start_with(&hold);
+    let address = status_address(&broker);
+    let mut worker = broker.connect();
+    let token = log_in(&mut worker, "south");
+    place.server.connect().log_in("ops", "secret");
+    thread::spawn(move || worker.try_call(DEVICES_PATH, Some(&token), "{}"));
+    let request = "GET /status.json HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    wait_until("the call waits", || {
+        let status: Value = serde_json::from_str(&plain(&address, request).1).unwrap();
+        let lane = &status["lanes"]["south"];
+        lane["waiting"] == 1 && lane["calls"] == 1 && lane["oldestMs"].is_u64()
+    });
 }
 
 /// DEV-4: with `--filter-devices` lists of devices of all groups need no switch.
