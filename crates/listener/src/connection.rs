@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use http::{Request, Response};
+use bytes::Bytes;
+use http::header::CONTENT_LENGTH;
+use http::{Method, Request, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
@@ -141,6 +143,7 @@ async fn respond(
         request.extensions_mut().insert(kept.clone());
     }
     let coding = Coding::preferred(request.headers());
+    let is_head = request.method() == Method::HEAD;
     let mut response = if protocol == Protocol::Http1 && !http1_request::is_valid(&request) {
         http1_request::bad_request()
     } else {
@@ -150,7 +153,20 @@ async fn respond(
         // Boxed, so that the futures of other requests remain small.
         response = Box::pin(shared.compressor.compress(response, coding)).await;
     }
+    if is_head {
+        response = without_content(response);
+    }
     Ok(response.map(|content| content.sent(active)))
+}
+
+/// Returns the answer to HEAD, which says how long its content would be (ADDR-2). Over HTTP/2,
+/// hyper would send the content.
+fn without_content(response: Response<Content>) -> Response<Content> {
+    let (mut head, content) = response.into_parts();
+    if let Some(length) = content.length() {
+        head.headers.insert(CONTENT_LENGTH, length.into());
+    }
+    Response::from_parts(head, Content::from(Bytes::new()))
 }
 
 /// Returns a connection after its TLS handshake; `None` if that failed or was late, or if the

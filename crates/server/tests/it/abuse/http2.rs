@@ -159,6 +159,28 @@ async fn http2_gives_the_same_answers() {
     }
 }
 
+/// ADDR-2, ADDR-6: HEAD is answered without a body, with the headers of HTTP/1.1, on both listeners.
+#[tokio::test]
+async fn head_is_answered_without_a_body_over_http2() {
+    let server = TestServer::start(fleet()).await;
+    let integrators = (server.connect().await, server.connect_http2().await);
+    let operators = (server.connect_operator().await, server.connect_operator_http2().await);
+    for ((mut http1, mut http2), path, status, length) in
+        [(integrators, "/v8/nowhere", 404, "60"), (operators, "/livez", 200, "3")]
+    {
+        let head =
+            || http::Request::head(format!("https://localhost{path}")).header("host", "localhost");
+        let one = http1.send(head().body(Default::default()).unwrap()).await;
+        let two = http2.send_request(head().body(Default::default()).unwrap()).await.unwrap();
+        let two = Reply::of(two).await;
+        for reply in [&one, &two] {
+            let sent = (reply.status, &*reply.text, &*reply.headers["content-length"]);
+            assert_eq!(sent, (status, "", length));
+        }
+        assert!(one.headers.keys().eq(two.headers.keys()), "{one:?} {two:?}");
+    }
+}
+
 /// ADDR-8: frames that no library would send end their connection, or are ignored.
 #[tokio::test]
 async fn http2_nonsense_ends_its_own_connection_at_most() {
