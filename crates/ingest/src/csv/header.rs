@@ -74,16 +74,34 @@ impl Header {
     /// # Errors
     /// The cell is not a number.
     pub(super) fn number_in_report(&self, row: &Row) -> Result<Option<u64>, String> {
-        let position = self.report_width;
-        let is_given = self.names.get(position).is_some_and(|name| name == ROW_COLUMN);
-        if !is_given || row.len() != self.width() {
+        if self.names.get(self.report_width).is_none_or(|name| name != ROW_COLUMN) {
             return Ok(None);
         }
-        let text = row.text(position);
-        let number = text.trim().parse().map_err(|_| {
-            format!("column {ROW_COLUMN}: {text:?} is not the number of a row in the report")
-        });
-        number.map(Some)
+        let text = row.text(self.cells_of_report(row));
+        match text.trim().parse() {
+            Ok(number) => Ok(Some(number)),
+            Err(_) if row.len() != self.width() => Ok(None),
+            Err(_) => Err(format!(
+                "column {ROW_COLUMN}: {text:?} is not the number of a row in the report"
+            )),
+        }
+    }
+
+    /// Returns why a row of a file of rejected rows was rejected before.
+    pub(super) fn earlier_reason<'r>(&self, row: &'r Row) -> Option<&'r str> {
+        let position = row.len().checked_sub(1)?;
+        (self.report_width < self.width()).then(|| row.text(position))
+    }
+
+    /// Returns the number of cells of the report in a row. In a file of rejected rows they may be
+    /// too few or too many: the cells that were added are the last ones.
+    fn cells_of_report(&self, row: &Row) -> usize {
+        if row.len() == self.width() {
+            return self.report_width;
+        }
+        let is_added = self.earlier_reason(row).is_some_and(|reason| reason.starts_with("line"));
+        let added = if is_added { self.width() - self.report_width } else { 0 };
+        row.len().saturating_sub(added)
     }
 
     /// Returns the number of cells that a row must have.
@@ -115,9 +133,8 @@ impl Header {
             }
         });
         let mut cells: Vec<Vec<u8>> = cells.collect();
-        if is_whole {
-            cells.truncate(self.report_width);
-        } else if cells.len() == self.report_width {
+        cells.truncate(self.cells_of_report(row));
+        if !is_whole && cells.len() == self.report_width {
             // Otherwise the row would seem complete when it is imported again.
             cells.push(Vec::new());
         }

@@ -6,6 +6,7 @@ use std::vec::IntoIter;
 
 use super::assemble::assemble;
 use super::bound_mapping::{BoundMapping, CheckedRow};
+use super::row::Row;
 use super::{MappedOrder, RejectedRows};
 
 /// Rows grouped by the key of their order.
@@ -43,7 +44,7 @@ impl RowGroups {
 }
 
 /// The ids of the orders read so far. A second order with the same id would silently overwrite the
-/// first, because it would count as an update.
+/// first, because it would count as an update, also when the file of rejected rows is imported.
 #[derive(Default)]
 pub(super) struct SeenIds {
     hashers: (RandomState, RandomState),
@@ -67,15 +68,23 @@ impl SeenIds {
         let halves = (self.hashers.0.hash_one(id), self.hashers.1.hash_one(id));
         let digest = (u128::from(halves.0) << 64) | u128::from(halves.1);
         let line = order.first_line;
-        match *self.lines.entry(digest).or_insert(line) {
-            first if first == line => Ok(order),
-            first => {
-                let reason = format!(
-                    "line {line}: line {first} gave its device an order with the same orderId \
-                     already; make orderId unique, or combine the rows by order.key"
-                );
-                Err(mapping.reject_rows(&order.rows, &reason))
-            }
-        }
+        let first = *self.lines.entry(digest).or_insert(line);
+        let (device, id) = id;
+        let repeated = format!(
+            "gave its device an order with the same orderId already ({id:?} of {device:?})"
+        );
+        let was_repeated = |row: &Row| {
+            mapping.header.earlier_reason(row).is_some_and(|reason| reason.contains(&repeated))
+        };
+        let other = match first == line {
+            false => format!("line {first}"),
+            // The other order was stored by the import of the report.
+            true if order.rows.iter().any(was_repeated) => "another line of the report".to_owned(),
+            true => return Ok(order),
+        };
+        let reason = format!(
+            "line {line}: {other} {repeated}; make orderId unique, or combine the rows by order.key"
+        );
+        Err(mapping.reject_rows(&order.rows, &reason))
     }
 }

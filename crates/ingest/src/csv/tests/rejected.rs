@@ -61,6 +61,44 @@ fn row_numbers_are_those_of_the_report() {
     );
 }
 
+/// A row without the cells of its columns keeps its number, too, and gets no second one.
+#[test]
+fn a_row_with_another_number_of_cells_keeps_its_number() {
+    let text = SIMPLE.replace("\"{Id}\"", "\"r{#row}\"");
+    let report = "Machine,Total,Time\nm,1,2022-01-01\nm,4,00,2022-01-01\nm,1\n";
+    let mut file = rejected_text(&text, report);
+    for line in ["line 3", "line 2"] {
+        let rows: Vec<&str> = file.lines().skip(1).collect();
+        assert!(
+            rows[0].starts_with(&format!("m,4,00,2022-01-01,2,{line}: the row has ")),
+            "{file}"
+        );
+        assert!(rows[1].starts_with("m,1,3,line "), "{file}");
+        file = rejected_text(&text, &file);
+    }
+    let corrected = file.replace(",4,00,", ",4.00,").replace("\nm,1,3,", "\nm,1,2022-01-01,3,");
+    assert_eq!(outcome(&text, corrected).ids(), ["r2", "r3"]);
+}
+
+/// The other order with the id was stored by the import of the report: the rejected one would
+/// replace it.
+#[test]
+fn an_order_with_the_id_of_another_stays_rejected() {
+    let report = "Id,Machine,Total,Time\n1,m1,1,2022-01-01\n1,m1,2,2022-01-02\n";
+    let mut file = rejected_text(SIMPLE, report);
+    for other in ["line 2", "another line of the report"] {
+        let repeated = format!(
+            "{other} gave its device an order with the same orderId already (\"1\" of \"m1\");"
+        );
+        assert!(file.replace("\"\"", "\"").contains(&repeated), "{file}");
+        assert_eq!(outcome(SIMPLE, &file).ids(), [""; 0]);
+        file = rejected_text(SIMPLE, &file);
+    }
+    for (from, to) in [("\n1,m1,", "\n2,m1,"), ("\n1,m1,", "\n1,m2,")] {
+        assert_eq!(outcome(SIMPLE, file.replace(from, to)).orders.len(), 1, "{to}");
+    }
+}
+
 #[test]
 fn the_file_has_a_header_even_if_the_report_has_none() {
     let text = "[report]\ncolumns = [\"Id\", \"Machine\", \"Total\", \"Time\"]\ndelimiter = \";\"\n\
