@@ -87,29 +87,29 @@ async fn show_active(store: Store, number: i64, stored: Arc<AtomicU64>) {
     }
 }
 
-impl BegunImport {
-    /// Stores the early end of the import, after it had stored some orders and rejected some lines.
-    /// One that stored nothing is removed.
-    pub(crate) async fn interrupt(
-        self,
-        store: &Store,
-        reason: Interruption,
-        (orders, rejected): (u64, Vec<RejectedOrder>),
-    ) {
-        let Some(import) = self.run.import else { return };
-        let end = async {
-            if orders == 0 {
-                return store.intake().cancel_import(import).await;
-            }
-            let act = Act::import_interrupted(import, reason, Some(orders));
-            let by = ActedBy::run(self.run.clone(), Clock::System.now());
-            store.intake().end_import(import, (act, rejected), by).await
-        };
-        // A store that has failed may fail again: then the import ends like one whose process was
-        // lost.
-        let _ = tokio::time::timeout(interrupt::GRACE, end).await;
-    }
+/// Stores the early end of the import of a run, after it had stored some orders and rejected some
+/// lines. One that stored nothing is removed.
+pub(crate) async fn interrupt_import(
+    store: &Store,
+    run: &CommandRun,
+    reason: Interruption,
+    (orders, rejected): (u64, Vec<RejectedOrder>),
+) {
+    let Some(import) = run.import else { return };
+    let end = async {
+        if orders == 0 {
+            return store.intake().cancel_import(import).await;
+        }
+        let act = Act::import_interrupted(import, reason, Some(orders));
+        let by = ActedBy::run(run.clone(), Clock::System.now());
+        store.intake().end_import(import, (act, rejected), by).await
+    };
+    // A store that has failed may fail again: then the import ends like one whose process was
+    // lost.
+    let _ = tokio::time::timeout(interrupt::GRACE, end).await;
+}
 
+impl BegunImport {
     /// Stores the result of the import and its last rejected lines. Returns its id for
     /// [`print_import`]; `None` in a dry run.
     pub(crate) async fn end(

@@ -44,14 +44,20 @@ pub(crate) async fn run(settings: &Settings, args: OrderImport) -> anyhow::Resul
     let rules = ImportRules { lead_max: settings.limits()?.order_lead_max, strictness };
     // A dry run writes no file, and does not change the file of an earlier run.
     let rejected = (changes == Changes::Stored).then(|| rejected_file(&args)).transpose()?;
-    let mut reporter = Reporter::new(file, rejected, changes)?;
     let run = CommandRun {
         file: Some(acting::file_name(file)),
         mapping: args.map.as_deref().map(acting::file_name),
         ..acting::run_of("import orders")
     };
-    let import = acting::begin_import(&store, run, Arc::clone(&reporter.stored)).await?;
+    let stored = Arc::<AtomicU64>::default();
+    let import = acting::begin_import(&store, run, Arc::clone(&stored)).await?;
     let run = &import.run;
+    let (recording, of_run, count) = (store.clone(), run.clone(), Arc::clone(&stored));
+    let record = async move {
+        let ended = (count.load(Ordering::Relaxed), Vec::new());
+        acting::interrupt_import(&recording, &of_run, Interruption::Signal, ended).await;
+    };
+    let mut reporter = Reporter::new(file, rejected, (changes, stored), record)?;
     let imported = match &mapping {
         None => {
             let input = BufReader::with_capacity(1 << 18, input);
@@ -72,7 +78,7 @@ pub(crate) async fn run(settings: &Settings, args: OrderImport) -> anyhow::Resul
         Ok(imported) => imported,
         Err(error) => {
             let reason = signal.map_or(Interruption::Failure, |_| Interruption::Signal);
-            import.interrupt(&store, reason, (stored, rejected)).await;
+            acting::interrupt_import(&store, run, reason, (stored, rejected)).await;
             if let (ImportError::Interrupted, Some(signal)) = (&error, signal) {
                 reported?;
                 return Ok(CommandOutcome::Failed(signal.exit_status()));
@@ -190,17 +196,25 @@ struct Reporter {
 }
 
 impl Reporter {
-    fn new(input: &Path, file: Option<RejectedFile>, changes: Changes) -> anyhow::Result<Reporter> {
-        let (bar, stored) = (Bar::new("reading"), Arc::<AtomicU64>::default());
+    /// Returns the reporter of an import. `record` stores that it was interrupted, if it cannot
+    /// end by itself.
+    fn new(
+        input: &Path,
+        file: Option<RejectedFile>,
+        (changes, stored): (Changes, Arc<AtomicU64>),
+        record: impl Future<Output = ()> + Send + 'static,
+    ) -> anyhow::Result<Reporter> {
+        let bar = Bar::new("reading");
         let (shown, count, input) = (bar.clone(), Arc::clone(&stored), input.to_owned());
-        let interrupt = Interrupt::receive(interrupt::GRACE, move || {
+        let print = move || {
             shown.clear();
             let stored = stored_of(count.load(Ordering::Relaxed), &input);
             match changes {
                 Changes::Stored => eprint_line!("interrupted: at least {stored}"),
                 Changes::RolledBack => eprint_line!("interrupted: nothing was changed"),
             }
-        })?;
+        };
+        let interrupt = Interrupt::receive_and_record(interrupt::GRACE, print, record)?;
         let latest = VecDeque::new();
         Ok(Reporter { bar, interrupt, file, count: 0, latest, stored, stored_before: 0 })
     }

@@ -46,7 +46,8 @@ pub(crate) async fn run(
     let set = match store.fleet().set_rates(rates).await {
         Ok(set) => set,
         Err(error) => {
-            import.interrupt(&store, Interruption::Failure, (0, Vec::new())).await;
+            let ended = (0, Vec::new());
+            acting::interrupt_import(&store, &import.run, Interruption::Failure, ended).await;
             return Err(error.into());
         }
     };

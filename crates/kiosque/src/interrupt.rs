@@ -1,6 +1,7 @@
 //! SIGINT (Ctrl-C) and SIGTERM during a command that stores in steps: the command ends after the
 //! current step, and a message reports its progress.
 
+use std::future::ready;
 use std::io;
 use std::process;
 use std::sync::{Arc, OnceLock};
@@ -68,6 +69,15 @@ impl Interrupt {
         grace: Duration,
         print: impl FnOnce() + Send + 'static,
     ) -> io::Result<Interrupt> {
+        Interrupt::receive_and_record(grace, print, ready(()))
+    }
+
+    /// Like [`Interrupt::receive`], and runs `record` before the process exits.
+    pub(crate) fn receive_and_record(
+        grace: Duration,
+        print: impl FnOnce() + Send + 'static,
+        record: impl Future<Output = ()> + Send + 'static,
+    ) -> io::Result<Interrupt> {
         let mut signals = EndingSignals::receive()?;
         let first = Arc::<OnceLock<_>>::default();
         let received = Arc::clone(&first);
@@ -78,6 +88,7 @@ impl Interrupt {
             // An error means that the grace period has ended.
             let _ = tokio::time::timeout(grace, signals.next()).await;
             print();
+            record.await;
             process::exit(signal.exit_status().into());
         });
         Ok(Interrupt { first, receiving })

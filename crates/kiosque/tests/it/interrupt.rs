@@ -106,6 +106,10 @@ fn an_import_that_waits_is_interrupted() {
         assert_eq!(import.wait().code(), Some(status), "{}", import.stderr());
         let said = "interrupted: at least 0 orders of standard input are stored; repeat the";
         import.stderr_until(said);
+        if held.is_none() {
+            // It stored nothing, and is not listed as running.
+            assert_eq!(imports(&sandbox), [Value::Null; 0]);
+        }
     }
     assert_eq!(orders_stored(&sandbox), 0);
 }
