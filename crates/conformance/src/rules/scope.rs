@@ -14,7 +14,7 @@ pub(super) const RULES: &[Rule] = &[
         "scope.selected-group",
         "SCOPE-1",
         Contract,
-        "Business calls answer for the selected group: a device of another one has no orders.",
+        "Business calls answer for the selected group: a device that it never had has no orders.",
         |facts| Some(facts.call_with(ORDERS, &json!({"deviceCode": facts.other_device()?}))),
         |_, answer| answer.outcome(200, -1),
     ),

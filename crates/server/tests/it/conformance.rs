@@ -84,6 +84,11 @@ fn not_met(checked: &[Checked]) -> Vec<&Checked> {
 #[tokio::test]
 async fn the_server_follows_every_rule() {
     let server = server(1).await;
+    // The first device of the other group remains in the scope of the default one (SCOPE-6).
+    for group in ["east", "west"] {
+        let moved = format!("[[device]]\ncode = \"M1\"\nname = \"Moved\"\ngroup = \"{group}\"\n");
+        server.apply(moved).await.unwrap();
+    }
     let [first, second] = &accounts(0);
     let mut checker = Checker::new(client(&server), first, server.now()).with_second(second);
     let checked = checker.run(all(), EVERY_RULE).await.unwrap();
@@ -119,8 +124,8 @@ async fn each_rule_is_broken_by_answers_that_say_nothing() {
     let server = server(1).await;
     let client = Arc::new(client(&server));
     // The requests before the first rule: for each account a login, the devices and their orders,
-    // and for the first one the devices of its other group.
-    let survey = 7;
+    // and for the first one the devices of its other group, and the orders of one of them.
+    let survey = 8;
     for rule in all() {
         let mut broken = Vec::new();
         for body in EMPTY {
