@@ -15,7 +15,7 @@ use kiosque_contract::inventory::Status;
 use kiosque_listener::tls::{Certificate, Identity};
 use kiosque_listener::{Listener, Stop};
 use kiosque_server::{App, Audience, self_signed, self_signed_identity};
-use kiosque_store::{Store, data_files, mode_for_others};
+use kiosque_store::{Error as StoreError, Store, data_files, mode_for_others};
 use tokio::runtime::{self, Handle, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
@@ -213,7 +213,7 @@ pub(crate) async fn serve(
     let (archive_after, activity_flush) = (settings.archive_after, settings.activity_flush);
     let (retention, deadline) = (settings.audit_retention, settings.limits.shutdown_deadline);
     let token_validity = settings.token_validity;
-    observe_time(&store, &clock, token_validity).await;
+    observe_time(&store, &clock, token_validity).await.unwrap_or_else(|error| not_stored(&error));
     let stop = Stop::default();
     let stopper = stop.clone();
     tokio::spawn(async move {
@@ -242,9 +242,7 @@ pub(crate) async fn serve(
     // These tasks would report the end of the runtime as a failure of the store.
     background.shutdown().await;
     maintenance::write_activity(&store).await;
-    if let Err(error) = store.sessions().store_time().await {
-        tracing::error!(cause = %error, "the time of the clock could not be stored");
-    }
+    store.sessions().store_time().await.unwrap_or_else(|error| not_stored(&error));
     // Waits for orders that are still being stored. Work that takes longer is rolled back; its
     // caller received no answer.
     let stopping = move || operator_runtime.shutdown_timeout(deadline);
@@ -277,18 +275,23 @@ async fn watch_clock(store: Store, own: Clock) {
 }
 
 /// Ends sessions that had expired before the clock was set back, or were opened while it was ahead.
-async fn observe_time(store: &Store, clock: &Clock, token_validity: Duration) {
-    match store.sessions().observe_time(clock.now(), token_validity).await {
-        Ok(0) => {}
-        Ok(sessions) => {
-            let message = "the clock was set back; sessions that had expired, or were opened while \
-                           it was ahead, are ended";
-            tracing::warn!(sessions, "{message}");
-        }
-        Err(error) => {
-            tracing::error!(cause = %error, "the time of the clock could not be stored");
-        }
+async fn observe_time(
+    store: &Store,
+    clock: &Clock,
+    token_validity: Duration,
+) -> Result<(), StoreError> {
+    let sessions = store.sessions().observe_time(clock.now(), token_validity).await?;
+    if sessions > 0 {
+        let message = "the clock was set back; sessions that had expired, or were opened while it \
+                       was ahead, are ended";
+        tracing::warn!(sessions, "{message}");
     }
+    Ok(())
+}
+
+/// Logs that the time of the clock could not be stored.
+fn not_stored(error: &StoreError) {
+    tracing::error!(cause = %error, "the time of the clock could not be stored");
 }
 
 /// Checks at intervals whether the data is in its place and requests can be answered.
@@ -319,12 +322,18 @@ async fn report_regularly(
 ) {
     let refused_logins = app.refused_logins();
     let mut done = pin!(done);
+    let mut observed = Ok(());
     loop {
         tokio::select! {
             _ = &mut done => break,
             () = tokio::time::sleep(REPORT_INTERVAL) => {
                 app.log_failures();
-                observe_time(store, clock, token_validity).await;
+                let before = observed;
+                observed = observe_time(store, clock, token_validity).await;
+                // Of failures in a row, the first is logged.
+                if let (Ok(()), Err(error)) = (&before, &observed) {
+                    not_stored(error);
+                }
                 refused_logins.flush(store, clock.now()).await;
                 maintenance::write_refused(store, clock.now()).await;
             }

@@ -278,6 +278,7 @@ impl From<&Error> for Failure {
                     | Error::UnreadableOrder(_)
                     | Error::Unreachable(_)
                     | Error::NoAccess(_)
+                    | Error::Closed
             ),
             // A damaged order stays damaged.
             retry_after_s: Some(1).filter(|_| !matches!(error, Error::UnreadableOrder(_))),

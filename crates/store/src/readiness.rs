@@ -15,7 +15,6 @@ impl Upkeep<'_> {
     /// # Errors
     /// The failure of such a request.
     pub async fn answers(self, now: UnixMs) -> Result<(), Error> {
-        transfer::check_complete(&self.0.db).await?;
         self.check_undamaged().await?;
         let claim = Claim { token: PresentedToken::unissued(), now };
         match Sessions(self.0).prove(claim).await {

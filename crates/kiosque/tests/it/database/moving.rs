@@ -11,8 +11,7 @@ use kiosque_testkit::{
 use serde_json::Value;
 
 use super::{Node, UNHURRIED, fleet, log_in, order, order_id};
-use crate::KIOSQUE;
-use crate::pages;
+use crate::{KIOSQUE, pages, shell};
 
 pub(super) fn answers(served: &Served, token: &str) -> (BTreeMap<String, Vec<Value>>, [Value; 2]) {
     let mut caller = served.connect();
@@ -161,6 +160,9 @@ fn a_running_server_refuses_the_data_that_was_moved() {
         assert_eq!(caller.call(path, token, body).status, 500, "{path}");
     }
     assert!(served.stderr_until("was moved to a database").contains("--store"));
+    let (status, body) = shell::get(&served, "/readyz");
+    let reason = "this data was moved to a database; stop this program, and start it with --store";
+    assert!(status == 503 && body.contains(reason), "{body}");
     drop(served);
     assert_eq!(server.sql(sql::ORDERS_STORED).unwrap(), "1");
     node.run(&["verify"]).success();
