@@ -40,7 +40,7 @@ impl Habits {
         if ago <= 1 {
             self.since_yesterday += orders;
         } else if (ago - 1) % WEEK == 0
-            && let Some(weeks) = usize::try_from((ago - 1) / WEEK - 1).ok()
+            && let Some(weeks) = usize::try_from(ago / WEEK - 1).ok()
             && let Some(sold) = self.on_weekday.get_mut(weeks)
         {
             *sold += orders;
