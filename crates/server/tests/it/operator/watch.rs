@@ -209,7 +209,9 @@ async fn a_server_whose_data_was_moved_is_not_ready() {
     let server = TestServer::start_on("", options).await;
     assert_eq!(get(&server, "/readyz").await.status, 200);
     server.data.execute(sql::MOVED_AWAY);
-    assert_eq!(get(&server, "/readyz").await.status, 503);
+    let reply = get(&server, "/readyz").await;
+    let reason = "this data was moved to a database; stop this program, and start it with --store";
+    assert!(reply.status == 503 && reply.text.contains(reason), "{reply:?}");
     let reply = get(&server, "/readyz/orders").await;
     assert_eq!(reply.status, 503);
     assert!(reply.text.contains("orders cannot be stored: "), "{}", reply.text);
