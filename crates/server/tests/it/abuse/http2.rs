@@ -159,7 +159,7 @@ async fn http2_gives_the_same_answers() {
     }
 }
 
-/// ADDR-2, ADDR-6: HEAD is answered without a body, with the headers of HTTP/1.1, on both listeners.
+/// ADDR-2, ADDR-6: HEAD is answered without a body, with the headers of HTTP/1.1.
 #[tokio::test]
 async fn head_is_answered_without_a_body_over_http2() {
     let server = TestServer::start(fleet()).await;
