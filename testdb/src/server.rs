@@ -31,7 +31,7 @@ const PORTS_TO_TRY: usize = 5;
 /// created in one transaction, which locks each table and index, by several tests at a time.
 const SETTINGS: &str = "
 listen_addresses = '127.0.0.1'
-max_connections = 400
+max_connections = 700
 max_locks_per_transaction = 256
 logging_collector = off
 log_line_prefix = '%m [%p] '

@@ -16,7 +16,7 @@ fn a_server_has_the_requested_settings() {
                        (select rolsuper from pg_roles where rolname = current_user)
                   from pg_database where datname = current_database()";
     assert_eq!(server.sql(query).unwrap(), "kiosque|kiosque|UTF8|C.UTF-8|t");
-    assert_eq!(server.sql("show max_connections").unwrap(), "400");
+    assert_eq!(server.sql("show max_connections").unwrap(), "700");
     assert_eq!(server.sql("show fsync").unwrap(), "off");
 
     let error = server.sql("select 1 from vehicle").unwrap_err().to_string();
