@@ -43,9 +43,9 @@ pub(crate) struct Facts {
     pub(crate) other_devices: Vec<Value>,
     /// The total of that list, of which `other_devices` is the first page.
     pub(crate) other_device_count: usize,
-    /// A device of the other group that is in no list of the default one, and, if there is such a
-    /// device, is not in its scope either (SCOPE-6).
-    pub(crate) foreign_device: Option<String>,
+    /// A device of the other group that the default group does not list and, unless all have
+    /// moved from it, never had (SCOPE-6).
+    pub(crate) other_device: Option<String>,
     /// The second account, with the data that the first one cannot see: the default group, its
     /// devices, and orders of one of them.
     pub(crate) second: Option<Box<Facts>>,
@@ -125,11 +125,6 @@ impl Facts {
     /// Whether a record is one of the devices of the default group.
     pub(crate) fn is_own(&self, record: &Value) -> bool {
         record["deviceCode"].as_str().is_some_and(|code| self.has_device(code))
-    }
-
-    /// Returns a device of the other group that the default one never had.
-    pub(crate) fn other_device(&self) -> Option<&str> {
-        self.foreign_device.as_deref()
     }
 
     /// Whether a record is one of the devices that are listed for the other group.

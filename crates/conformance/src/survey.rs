@@ -35,19 +35,19 @@ impl Checker {
             self.facts.other_devices = page.listed("records");
             self.facts.other_device_count = total(&page);
         }
-        self.survey_foreign_device().await
+        self.survey_other_device().await
     }
 
     /// Finds a device that the other group has, and the selected one never had: a device that has
     /// left a group remains in its scope.
-    async fn survey_foreign_device(&mut self) -> Result<(), CannotRun> {
+    async fn survey_other_device(&mut self) -> Result<(), CannotRun> {
         let codes = self.facts.other_devices.iter().filter_map(|it| it["deviceCode"].as_str());
         let codes = codes.filter(|code| !self.facts.has_device(code)).map(str::to_owned);
         for code in codes.take(DEVICES_TRIED).collect::<Vec<String>>() {
             let page = self.facts.call_with(ORDERS, &json!({"deviceCode": code}));
             let is_refused = self.send(&page).await?.outcome(200, -1).is_ok();
-            if is_refused || self.facts.foreign_device.is_none() {
-                self.facts.foreign_device = Some(code);
+            if is_refused || self.facts.other_device.is_none() {
+                self.facts.other_device = Some(code);
             }
             if is_refused {
                 break;

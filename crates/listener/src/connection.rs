@@ -163,7 +163,7 @@ async fn respond(
 /// hyper would send the content.
 fn without_content(response: Response<Content>) -> Response<Content> {
     let (mut head, content) = response.into_parts();
-    if let Some(length) = content.length() {
+    if let Some(length) = content.length().filter(|length| *length > 0) {
         head.headers.insert(CONTENT_LENGTH, length.into());
     }
     Response::from_parts(head, Content::from(Bytes::new()))

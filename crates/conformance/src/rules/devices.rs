@@ -85,15 +85,16 @@ pub(super) const RULES: &[Rule] = &[
         |_, answer| outside(answer),
         |facts| Some(by_code(facts, &format!("{}\0", first_code(facts)?))),
         |_, answer| outside(answer),
-        |facts| Some(by_code(facts, facts.other_device()?)),
+        |facts| Some(by_code(facts, facts.other_device.as_deref()?)),
         |_, answer| outside_or_empty(answer),
         |facts| {
-            let body = json!({"groupId": facts.group(), "deviceCode": facts.other_device()?});
+            let body =
+                json!({"groupId": facts.group(), "deviceCode": facts.other_device.as_deref()?});
             Some(facts.call_with(DEVICES, &body))
         },
         |_, answer| outside_or_empty(answer),
         |facts| {
-            let body = json!({"deviceCode": facts.other_device()?, "isOnline": 1});
+            let body = json!({"deviceCode": facts.other_device.as_deref()?, "isOnline": 1});
             Some(facts.call_with(DEVICES, &body))
         },
         |_, answer| outside_or_empty(answer),

@@ -262,10 +262,15 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         ChangesSession,
         "The order of a detail belongs to the selected group, also after a switch.",
-        |facts| facts.other_device().and(facts.other_group.as_deref()).map(|it| facts.switch(it)),
+        |facts| facts
+            .other_device
+            .as_deref()
+            .and(facts.other_group.as_deref())
+            .map(|it| facts.switch(it)),
         |_, answer| answer.success().map(drop),
         |facts| {
-            let body = json!({"deviceCode": facts.other_device()?, "includeHistory": true});
+            let body =
+                json!({"deviceCode": facts.other_device.as_deref()?, "includeHistory": true});
             Some(facts.call_with(ORDERS, &body))
         },
         |_, answer| answer.records().map(drop),
@@ -274,7 +279,7 @@ pub(super) const RULES: &[Rule] = &[
             Some(facts.call_with(DETAIL, &json!({"tradeNoIn": number})))
         },
         |facts, answer| {
-            let code = facts.other_device().unwrap_or_default();
+            let code = facts.other_device.as_deref().unwrap_or_default();
             met!(answer.success()?["deviceCode"] == code, || format!("an order of {code:?}"))
         },
         |facts| detail_of(facts, order_at(facts, 0)),

@@ -15,7 +15,9 @@ pub(super) const RULES: &[Rule] = &[
         "SCOPE-1",
         Contract,
         "Business calls answer for the selected group: a device that it never had has no orders.",
-        |facts| Some(facts.call_with(ORDERS, &json!({"deviceCode": facts.other_device()?}))),
+        |facts| Some(
+            facts.call_with(ORDERS, &json!({"deviceCode": facts.other_device.as_deref()?}))
+        ),
         |_, answer| answer.outcome(200, -1),
     ),
     rule!(
@@ -24,9 +26,9 @@ pub(super) const RULES: &[Rule] = &[
         Contract,
         ChangesSession,
         "After a switch, List devices lists the devices of the new group.",
-        |facts| Some(
-            facts.switch(facts.other_group.as_ref().filter(|_| facts.other_device().is_some())?)
-        ),
+        |facts| Some(facts.switch(
+            facts.other_group.as_ref().filter(|_| facts.other_device.as_deref().is_some())?
+        )),
         |_, answer| answer.success().map(drop),
         |facts| Some(facts.list_devices()),
         |facts, answer| {
@@ -40,10 +42,10 @@ pub(super) const RULES: &[Rule] = &[
         "SCOPE-1",
         Kiosque,
         "Online devices lists no device of another group.",
-        |facts| facts.other_device().map(|_| facts.call(ONLINE, "")),
+        |facts| facts.other_device.as_deref().map(|_| facts.call(ONLINE, "")),
         |facts, answer| {
             answer.success()?;
-            let foreign = facts.other_device().unwrap_or_default();
+            let foreign = facts.other_device.as_deref().unwrap_or_default();
             let is_met = answer.listed("list").iter().all(|it| it["deviceCode"] != foreign);
             met!(is_met, || format!("no device {foreign:?}, which another group owns"))
         },
@@ -103,7 +105,9 @@ pub(super) const RULES: &[Rule] = &[
         "SCOPE-4",
         Kiosque,
         "A device of another group and one that does not exist have the same answer.",
-        |facts| { Some(facts.call_with(ORDERS, &json!({"deviceCode": facts.other_device()?}))) },
+        |facts| {
+            Some(facts.call_with(ORDERS, &json!({"deviceCode": facts.other_device.as_deref()?})))
+        },
         |_, answer| answer.refusal(),
         |facts| Some(facts.call_with(ORDERS, &json!({"deviceCode": UNKNOWN}))),
         |facts, answer| answer.same_as(facts.before.as_ref()),

@@ -6,7 +6,6 @@ use std::vec::IntoIter;
 
 use super::assemble::assemble;
 use super::bound_mapping::{BoundMapping, CheckedRow};
-use super::row::Row;
 use super::{MappedOrder, RejectedRows};
 
 /// Rows grouped by the key of their order.
@@ -62,25 +61,29 @@ impl SeenIds {
         rows: Vec<CheckedRow>,
     ) -> Result<MappedOrder, RejectedRows> {
         let order = assemble(mapping, rows)?;
-        let (device, id) = (&order.order.device_code, &order.order.order_id);
-        let id = (device.as_deref().unwrap_or_default(), id.as_deref().unwrap_or_default());
+        let device = order.order.device_code.as_deref().unwrap_or_default();
+        let id = order.order.order_id.as_deref().unwrap_or_default();
         // Random keys and 128 bits make collisions, accidental or malicious, negligible.
-        let halves = (self.hashers.0.hash_one(id), self.hashers.1.hash_one(id));
+        let key = (device, id);
+        let halves = (self.hashers.0.hash_one(key), self.hashers.1.hash_one(key));
         let digest = (u128::from(halves.0) << 64) | u128::from(halves.1);
         let line = order.first_line;
         let first = *self.lines.entry(digest).or_insert(line);
-        let (device, id) = id;
+        let earlier = order.rows.iter().filter_map(|row| mapping.header.earlier_reason(row));
+        let mut earlier = earlier.peekable();
+        if first == line && earlier.peek().is_none() {
+            return Ok(order);
+        }
         let repeated = format!(
             "gave its device an order with the same orderId already ({id:?} of {device:?})"
         );
-        let was_repeated = |row: &Row| {
-            mapping.header.earlier_reason(row).is_some_and(|reason| reason.contains(&repeated))
-        };
-        let other = match first == line {
-            false => format!("line {first}"),
+        let other = if first != line {
+            format!("line {first}")
+        } else if earlier.any(|reason| reason.contains(&repeated)) {
             // The other order was stored by the import of the report.
-            true if order.rows.iter().any(was_repeated) => "another line of the report".to_owned(),
-            true => return Ok(order),
+            "another line of the report".to_owned()
+        } else {
+            return Ok(order);
         };
         let reason = format!(
             "line {line}: {other} {repeated}; make orderId unique, or combine the rows by order.key"
