@@ -88,19 +88,20 @@ async fn show_active(store: Store, number: i64, stored: Arc<AtomicU64>) {
 }
 
 /// Stores the early end of the import of a run, after it had stored some orders and rejected some
-/// lines. One that stored nothing is removed.
+/// lines. One that stored nothing is removed; `None` is a number that is not known.
 pub(crate) async fn interrupt_import(
     store: &Store,
     run: &CommandRun,
     reason: Interruption,
-    (orders, rejected): (u64, Vec<RejectedOrder>),
+    orders: Option<u64>,
+    rejected: Vec<RejectedOrder>,
 ) {
     let Some(import) = run.import else { return };
     let end = async {
-        if orders == 0 {
+        if orders == Some(0) {
             return store.intake().cancel_import(import).await;
         }
-        let act = Act::import_interrupted(import, reason, Some(orders));
+        let act = Act::import_interrupted(import, reason, orders);
         let by = ActedBy::run(run.clone(), Clock::System.now());
         store.intake().end_import(import, (act, rejected), by).await
     };

@@ -52,12 +52,13 @@ pub(crate) async fn run(settings: &Settings, args: OrderImport) -> anyhow::Resul
     let stored = Arc::<AtomicU64>::default();
     let import = acting::begin_import(&store, run, Arc::clone(&stored)).await?;
     let run = &import.run;
-    let (recording, of_run, count) = (store.clone(), run.clone(), Arc::clone(&stored));
+    let (recording, of_run) = (store.clone(), run.clone());
     let record = async move {
-        let ended = (count.load(Ordering::Relaxed), Vec::new());
-        acting::interrupt_import(&recording, &of_run, Interruption::Signal, ended).await;
+        // A transaction that is in progress may still store orders.
+        let reason = Interruption::Signal;
+        acting::interrupt_import(&recording, &of_run, reason, None, Vec::new()).await;
     };
-    let mut reporter = Reporter::new(file, rejected, (changes, stored), record)?;
+    let mut reporter = Reporter::new(file, rejected, changes, stored, record)?;
     let imported = match &mapping {
         None => {
             let input = BufReader::with_capacity(1 << 18, input);
@@ -78,7 +79,7 @@ pub(crate) async fn run(settings: &Settings, args: OrderImport) -> anyhow::Resul
         Ok(imported) => imported,
         Err(error) => {
             let reason = signal.map_or(Interruption::Failure, |_| Interruption::Signal);
-            acting::interrupt_import(&store, run, reason, (stored, rejected)).await;
+            acting::interrupt_import(&store, run, reason, Some(stored), rejected).await;
             if let (ImportError::Interrupted, Some(signal)) = (&error, signal) {
                 reported?;
                 return Ok(CommandOutcome::Failed(signal.exit_status()));
@@ -201,7 +202,8 @@ impl Reporter {
     fn new(
         input: &Path,
         file: Option<RejectedFile>,
-        (changes, stored): (Changes, Arc<AtomicU64>),
+        changes: Changes,
+        stored: Arc<AtomicU64>,
         record: impl Future<Output = ()> + Send + 'static,
     ) -> anyhow::Result<Reporter> {
         let bar = Bar::new("reading");

@@ -46,8 +46,8 @@ pub(crate) async fn run(
     let set = match store.fleet().set_rates(rates).await {
         Ok(set) => set,
         Err(error) => {
-            let ended = (0, Vec::new());
-            acting::interrupt_import(&store, &import.run, Interruption::Failure, ended).await;
+            let reason = Interruption::Failure;
+            acting::interrupt_import(&store, &import.run, reason, Some(0), Vec::new()).await;
             return Err(error.into());
         }
     };
