@@ -45,7 +45,7 @@ fn hours(first: i64, last: i64) -> DashboardFilter {
 /// When a call cannot travel.
 pub(crate) fn scenarios(sessions: &Sessions, size: &Size) -> anyhow::Result<Vec<Scenario>> {
     let month = |_| vec![hours(MONTH, 0)];
-    // A month that was not read just before.
+    // Months by turns: the sums of several ranges are cached.
     let months = |_| (0..MONTHS).map(|ago| hours((ago + 1) * MONTH, ago * MONTH)).collect();
     // From noon to noon: both days are counted from their orders.
     let cut = |_| vec![hours(84, 12)];

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use kiosque_locks::lock_ignoring_poison;
-use kiosque_model::{DeviceCode, GroupNo};
+use kiosque_model::{Day, DeviceCode, GroupNo};
 
 /// The size of the cache in bytes.
 pub(crate) const CACHE_BYTES: usize = 64 << 20;
@@ -14,8 +14,8 @@ pub(crate) const CACHE_BYTES: usize = 64 << 20;
 /// The kind of a value, and its group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
-    /// The sales of days.
-    Days(GroupNo),
+    /// The sales of each day from one to another.
+    Days(GroupNo, Day, Day),
     /// The number of devices that are online.
     Online(GroupNo),
     /// The devices.
@@ -97,7 +97,7 @@ mod tests {
     fn the_cache_never_exceeds_its_capacity() {
         let cache = Cache::new(4_000);
         let insert = |key: i64, size: usize| {
-            cache.insert(Key::Days(GroupNo(key)), size - ENTRY_BYTES, Arc::new(key));
+            cache.insert(Key::Online(GroupNo(key)), size - ENTRY_BYTES, Arc::new(key));
         };
         for round in 0..2 {
             for key in 0..4 {
@@ -109,8 +109,8 @@ mod tests {
         assert_eq!(counts(&cache), (3, 3_000), "a value that is too large");
         insert(0, 900);
         assert_eq!(counts(&cache), (3, 2_900), "a value that is replaced");
-        assert_eq!(cache.get(&Key::Days(GroupNo(0))).as_deref(), Some(&0_i64));
-        assert_eq!(cache.get::<i64>(&Key::Online(GroupNo(0))), None);
+        assert_eq!(cache.get(&Key::Online(GroupNo(0))).as_deref(), Some(&0_i64));
+        assert_eq!(cache.get::<i64>(&Key::Profile(GroupNo(0))), None);
         insert(5, 1_000);
         insert(6, 200);
         assert_eq!(counts(&cache), (1, 200), "the cache is cleared when it is full");

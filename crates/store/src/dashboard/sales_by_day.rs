@@ -23,22 +23,7 @@ use crate::views::Reports;
 #[derive(Debug)]
 struct CachedDays {
     versions: Versions,
-    first_day: Day,
-    last_day: Day,
-    /// The days with sales from `first_day` to `last_day`, in their order.
     days: Vec<DayTotal>,
-}
-
-impl CachedDays {
-    /// Returns the days of a range, if all its days are cached and none must be counted from its
-    /// orders.
-    fn of(&self, range: &Range) -> Option<&[DayTotal]> {
-        let start = self.days.partition_point(|total| total.day < range.first_day);
-        let end = self.days.partition_point(|total| total.day <= range.last_day);
-        let days = self.days.get(start..end)?;
-        let has_range = self.first_day <= range.first_day && range.last_day <= self.last_day;
-        (has_range && days.iter().all(|total| total.is_within(range))).then_some(days)
-    }
 }
 
 impl Reports<'_> {
@@ -78,16 +63,18 @@ impl Reports<'_> {
         others: impl Fn(HintedGroup) -> R,
     ) -> Result<(Scope, BTreeMap<Day, Turnover>, R::Rows), Refused> {
         let (filter, is_cached) = (query.group.as_ref(), !self.0.db.sends_ahead());
+        let key = |group| Key::Days(group, range.first_day, range.last_day);
         let presumed = presumed_group(self.0, claim, filter).filter(|_| is_cached);
-        let cached = presumed.and_then(|group| self.0.cache.get::<CachedDays>(&Key::Days(group)));
+        let cached = presumed.and_then(|group| self.0.cache.get::<CachedDays>(&key(group)));
+        // Days with sales outside of the range are counted from their orders.
         if let Some((group, cached)) = presumed.zip(cached)
-            && let Some(days) = cached.of(range)
+            && cached.days.iter().all(|total| total.is_within(range))
         {
             let about = |group| (versions(group), others(group));
             let (scope, (present, others)) = scoped(self.0, claim, filter, about).await?;
             let is_valid = present.is_some_and(|present| cached.versions.has_sales_of(&present));
             if is_valid && scope.group() == group {
-                return Ok((scope, days_within(days, range), others));
+                return Ok((scope, days_within(&cached.days, range), others));
             }
         }
         let about = |group| {
@@ -101,10 +88,9 @@ impl Reports<'_> {
             days.entry(day).or_default().join(turnover);
         });
         if let Some(versions) = versions.flatten() {
-            let (first_day, last_day) = (range.first_day, range.last_day);
             let size = sums.days.len() * size_of::<DayTotal>();
-            let read = CachedDays { versions, first_day, last_day, days: sums.days };
-            self.0.cache.insert(Key::Days(scope.group()), size, Arc::new(read));
+            let read = CachedDays { versions, days: sums.days };
+            self.0.cache.insert(key(scope.group()), size, Arc::new(read));
         }
         Ok((scope, days, others))
     }
