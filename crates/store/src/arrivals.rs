@@ -105,9 +105,9 @@ impl Intake<'_> {
     /// # Errors
     /// The store failed; arrivals purged so far stay purged.
     pub async fn purge_arrivals(self, before: UnixMs) -> Result<u64, Error> {
-        let params = [before.into(), i64::from(PURGED_PER_TRANSACTION).into()];
         let mut purged = 0;
         loop {
+            let params = [before.into(), i64::from(PURGED_PER_TRANSACTION).into()];
             let step = self.0.db.execute(Bound::new(&PURGE, params)).await?;
             purged += step;
             if step < PURGED_PER_TRANSACTION.into() {

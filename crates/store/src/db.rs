@@ -20,7 +20,7 @@ use kiosque_model::{AccountNo, UnixMs};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::{Error, Refused};
-use crate::sql::{FromRow, Row, Sql, Value, values};
+use crate::sql::{FromRow, Row, Sql, Value};
 
 use faults::Faults;
 pub use open::{Changes, OpenOptions, StoreLocation, WhenAbsent};
@@ -133,9 +133,8 @@ impl Db {
 
     /// Runs one statement in a transaction, and returns the number of rows that it changes.
     pub(crate) async fn execute(&self, statement: Bound) -> Result<u64, Error> {
-        let run = async move |write: &Write<'_>| {
-            write.execute(statement.sql, &values(&statement.params)).await
-        };
+        let run =
+            async move |write: &Write<'_>| write.execute(statement.sql, &statement.params).await;
         self.write(Deadline::OfRequest, run).await
     }
 

@@ -105,8 +105,8 @@ async fn set(write: &Write<'_>, rates: &[DatedRate], opening: Opening) -> Result
     let stored = stored_rates(write, rates).await?;
     let (effect, changed) = effect(rates, stored);
     for DatedRate { day, currency, rate } in &changed {
-        let key = [currency.code().into(), (*day).into()];
-        write.execute(&SET_RATE, &[key[0], key[1], rate.parts().into()]).await?;
+        let params = [currency.code().into(), (*day).into(), rate.parts().into()];
+        write.execute(&SET_RATE, &params).await?;
     }
     if !changed.is_empty() {
         versions::rates_change(write, opening).await?;

@@ -167,8 +167,8 @@ impl Trail<'_> {
     /// The store failed; those deleted so far remain deleted.
     pub async fn purge_refused(self, now: UnixMs) -> Result<(), Error> {
         let until = now.plus_ms(-REFUSED_AGE_MS);
-        let params = [until.into(), PURGED_PER_TRANSACTION.into()];
-        while self.0.db.execute(Bound::new(&PURGE, params)).await? > 0 {}
+        let purge = || Bound::new(&PURGE, [until.into(), PURGED_PER_TRANSACTION.into()]);
+        while self.0.db.execute(purge()).await? > 0 {}
         Ok(())
     }
 

@@ -32,7 +32,7 @@ use crate::error::Error;
 pub(crate) use bulk::ColumnType;
 pub(crate) use row::{FromRow, Reader, Row, row};
 use text::Translated;
-pub(crate) use value::{OwnedValue, Value, distinct, has_no_nul, numbers, values};
+pub(crate) use value::{Value, distinct, has_no_nul, numbers};
 
 /// The declared columns of a statement, if it returns any: those of a row type; see
 /// [`FromRow::columns`]. An empty name matches any name.

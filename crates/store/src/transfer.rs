@@ -12,7 +12,6 @@ use kiosque_model::{UnixMs, Zone};
 use crate::db::{ClosedData, Db, Deadline, Read, Write};
 use crate::error::Error;
 use crate::metadata;
-use crate::sql::values;
 use crate::views::Upkeep;
 use digests::{Digests, difference};
 use tables::Table;
@@ -233,7 +232,7 @@ async fn copy(
             last = Some(end.clone());
             digests.add(table, &rows);
             let insert = async move |write: &Write<'_>| {
-                write.execute_each(&table.insert, rows.iter().map(|row| values(row)), &[]).await
+                write.execute_each(&table.insert, rows.iter(), &[]).await
             };
             to.write::<_, Error>(Deadline::None, insert).await?;
         }

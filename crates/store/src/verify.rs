@@ -219,15 +219,15 @@ async fn stocks_and_owners(read: &Read<'_>, found: &mut Verified) -> Result<(), 
 impl Group {
     async fn check_ledgers(&self, read: &Read<'_>, found: &mut Verified) -> Result<(), Error> {
         let mut in_ledgers = 0;
-        let number = self.number.into();
-        for ledger in read.all::<LedgerRow>(&LEDGERS, &[number]).await? {
+        let number = [self.number.into()];
+        for ledger in read.all::<LedgerRow>(&LEDGERS, &number).await? {
             found.ledgers += 1;
-            let params = [number, ledger.device_no.into()];
+            let params = [self.number.into(), ledger.device_no.into()];
             let recount: SeqCounts = read.one(&RECOUNT, &params).await?.unwrap_or_default();
             in_ledgers += recount.count;
             found.differences.extend(ledger.differences(&self.id, &recount));
         }
-        let orders = read.one::<i64>(&ORDERS, &[number]).await?.unwrap_or(0);
+        let orders = read.one::<i64>(&ORDERS, &number).await?.unwrap_or(0);
         found.orders += orders;
         if in_ledgers != orders {
             found.differences.push(format!(

@@ -5,32 +5,26 @@ use std::ops::ControlFlow;
 
 use super::{Read, faults};
 use crate::error::{Error, Refused};
-use crate::sql::{FromRow, OwnedValue, Row, Sql, Value};
+use crate::sql::{FromRow, Row, Sql, Value};
 
 /// A statement bound to its parameters.
 #[derive(Debug)]
 pub(crate) struct Bound {
     pub(super) sql: &'static Sql,
-    pub(super) params: Vec<OwnedValue>,
-    /// The rows of a bulk statement; `None` for other statements.
-    pub(super) rows: Option<Vec<Vec<OwnedValue>>>,
+    /// The rows of a bulk statement; for other statements, one without values.
+    pub(super) rows: Vec<Vec<Value<'static>>>,
+    pub(super) params: Vec<Value<'static>>,
 }
 
 impl Bound {
     pub(crate) fn new<const N: usize>(sql: &'static Sql, params: [Value<'_>; N]) -> Bound {
-        Bound { sql, params: params.map(OwnedValue::from).into(), rows: None }
+        Bound { sql, rows: vec![Vec::new()], params: params.map(Value::into_owned).into() }
     }
 
     /// Binds the rows of a bulk statement.
     pub(crate) fn with_rows<'v>(self, rows: impl IntoIterator<Item = Vec<Value<'v>>>) -> Bound {
-        let owned = |row: Vec<Value<'_>>| row.into_iter().map(OwnedValue::from).collect();
-        Bound { rows: Some(rows.into_iter().map(owned).collect()), ..self }
-    }
-
-    /// Returns the rows of a bulk statement; for other statements, one without values.
-    pub(super) fn each_row(&self) -> &[Vec<OwnedValue>] {
-        static NO_VALUES: [Vec<OwnedValue>; 1] = [Vec::new()];
-        self.rows.as_deref().unwrap_or(&NO_VALUES)
+        let owned = |row: Vec<Value<'_>>| row.into_iter().map(Value::into_owned).collect();
+        Bound { rows: rows.into_iter().map(owned).collect(), ..self }
     }
 
     /// Reads the rows into `rows` with `add`.
@@ -220,7 +214,7 @@ impl Read<'_> {
                 for (at, bound) in statements.iter().enumerate() {
                     faults::check()?;
                     let add = |row: &Row<'_>| reading.add(at, row);
-                    snapshot.each_row_of(bound.sql, bound.each_row(), &bound.params, add)?;
+                    snapshot.each_row_of(bound.sql, &bound.rows, &bound.params, add)?;
                 }
             }
         }

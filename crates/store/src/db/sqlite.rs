@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::AccountNo;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, ToSql};
+use rusqlite::{Connection, OpenFlags};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
@@ -311,7 +311,7 @@ fn run_checked(connection: &Connection, read: &mut dyn CheckedRead) -> Result<()
         return Ok(());
     }
     for (at, bound) in statements.iter().enumerate() {
-        let rows = bound.each_row().iter().map(Vec::as_slice);
+        let rows = bound.rows.iter().map(Vec::as_slice);
         each_of(connection, bound.sql, rows, &bound.params, |row| {
             if let Row::Sqlite(row) = row {
                 budget::spend_row(row)?;
@@ -329,11 +329,11 @@ fn run_alone(connection: &Connection, text: &str) -> Result<(), Error> {
 }
 
 /// Visits the rows of a statement for each of the bulk rows in turn.
-fn each_of<'r, P: ToSql + 'r>(
+fn each_of<'r, 'v: 'r>(
     connection: &Connection,
     sql: &'static Sql,
-    rows: impl Iterator<Item = &'r [P]>,
-    params: &'r [P],
+    rows: impl Iterator<Item = &'r [Value<'v>]>,
+    params: &'r [Value<'v>],
     mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let mut statement = connection.prepare_cached(sql.for_sqlite()?)?;

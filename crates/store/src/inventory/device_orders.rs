@@ -171,11 +171,12 @@ impl Inventory<'_> {
             };
             let mut found = SaleTimes::default();
             for ledger in ledgers {
-                let key: [Value<'_>; 2] = [ledger.group_no.into(), number.into()];
+                let group = ledger.group_no.into();
                 let after = (ledger.last_seq - TIMES_MAX).max(0);
-                let params = [key[0], key[1], after.into(), from.into()];
+                let params = [group, number.into(), after.into(), from.into()];
                 found.times.extend(read.all::<UnixMs>(&SALE_TIMES, &params).await?);
-                let before = [key[0], key[1], after.into()];
+                let [group, number, after, _] = params;
+                let before = [group, number, after];
                 let earlier: Option<UnixMs> = read.one(&TRADE_START, &before).await?;
                 if earlier.is_some_and(|earlier| earlier >= from) {
                     found.of_latest = Some(TIMES_MAX);

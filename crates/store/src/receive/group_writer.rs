@@ -347,7 +347,7 @@ impl<'a> GroupWriter<'a> {
         });
         let mut sums = std::mem::take(&mut self.sums);
         // First, so that a number is free before another order gets it.
-        write.execute_each(&CLEAR_TRADE_NO_IN, self.cleared.iter().copied(), &group).await?;
+        write.execute_each(&CLEAR_TRADE_NO_IN, self.cleared.iter(), &group).await?;
         try_join!(
             biased;
             order_row::insert_orders(write, self.group, rows(WriteKind::Insert)),

@@ -1,48 +1,32 @@
 //! Parameter values, and their encoding for each engine.
 
+use std::borrow::Cow;
+use std::error::Error;
+
+use bytes::BytesMut;
 use kiosque_model::{AccountNo, Day, DeviceNo, GroupNo, HistoryId, Minor, UnixMs};
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use tokio_postgres::types::{self as postgres, IsNull, Type, to_sql_checked};
 
 /// A parameter. The layout only has text, bytes, 64-bit integers and booleans.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Value<'a> {
     Int(i64),
-    Text(&'a str),
-    Bytes(&'a [u8]),
+    Text(Cow<'a, str>),
+    Bytes(Cow<'a, [u8]>),
     Bool(bool),
     Null,
 }
 
-/// A parameter that owns its content.
-#[derive(Clone, Debug)]
-pub(crate) enum OwnedValue {
-    Plain(Value<'static>),
-    Text(Box<str>),
-    Bytes(Box<[u8]>),
-}
-
-impl OwnedValue {
-    pub(crate) fn borrowed(&self) -> Value<'_> {
+impl Value<'_> {
+    /// Returns the parameter with its own content.
+    pub(crate) fn into_owned(self) -> Value<'static> {
         match self {
-            OwnedValue::Plain(value) => *value,
-            OwnedValue::Text(text) => Value::Text(text),
-            OwnedValue::Bytes(bytes) => Value::Bytes(bytes),
-        }
-    }
-}
-
-/// Returns parameters without their content.
-pub(crate) fn values(owned: &[OwnedValue]) -> Vec<Value<'_>> {
-    owned.iter().map(OwnedValue::borrowed).collect()
-}
-
-impl From<Value<'_>> for OwnedValue {
-    fn from(value: Value<'_>) -> OwnedValue {
-        match value {
-            Value::Int(int) => OwnedValue::Plain(Value::Int(int)),
-            Value::Bool(flag) => OwnedValue::Plain(Value::Bool(flag)),
-            Value::Null => OwnedValue::Plain(Value::Null),
-            Value::Text(text) => OwnedValue::Text(text.into()),
-            Value::Bytes(bytes) => OwnedValue::Bytes(bytes.into()),
+            Value::Int(int) => Value::Int(int),
+            Value::Text(text) => Value::Text(text.into_owned().into()),
+            Value::Bytes(bytes) => Value::Bytes(bytes.into_owned().into()),
+            Value::Bool(flag) => Value::Bool(flag),
+            Value::Null => Value::Null,
         }
     }
 }
@@ -68,13 +52,13 @@ impl From<bool> for Value<'_> {
 
 impl<'a> From<&'a str> for Value<'a> {
     fn from(text: &'a str) -> Self {
-        Value::Text(text)
+        Value::Text(text.into())
     }
 }
 
 impl<'a> From<&'a [u8]> for Value<'a> {
     fn from(bytes: &'a [u8]) -> Self {
-        Value::Bytes(bytes)
+        Value::Bytes(bytes.into())
     }
 }
 
@@ -115,79 +99,37 @@ pub(crate) fn has_no_nul(text: &str) -> bool {
     !text.contains('\0')
 }
 
-mod sqlite {
-    use rusqlite::ToSql;
-    use rusqlite::types::{ToSqlOutput, ValueRef};
-
-    use super::{OwnedValue, Value};
-
-    fn to_sql(value: Value<'_>) -> ToSqlOutput<'_> {
-        ToSqlOutput::Borrowed(match value {
-            Value::Int(int) => ValueRef::Integer(int),
+impl rusqlite::ToSql for Value<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Value::Int(int) => ValueRef::Integer(*int),
             Value::Text(text) => ValueRef::Text(text.as_bytes()),
             Value::Bytes(bytes) => ValueRef::Blob(bytes),
-            Value::Bool(flag) => ValueRef::Integer(i64::from(flag)),
+            Value::Bool(flag) => ValueRef::Integer(i64::from(*flag)),
             Value::Null => ValueRef::Null,
-        })
-    }
-
-    impl ToSql for Value<'_> {
-        fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-            Ok(to_sql(*self))
-        }
-    }
-
-    impl ToSql for OwnedValue {
-        fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-            Ok(to_sql(self.borrowed()))
-        }
+        }))
     }
 }
 
-mod postgres {
-    use std::error::Error;
-
-    use bytes::BytesMut;
-    use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
-
-    use super::{OwnedValue, Value};
-
-    impl ToSql for OwnedValue {
-        fn to_sql(
-            &self,
-            kind: &Type,
-            out: &mut BytesMut,
-        ) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
-            self.borrowed().to_sql(kind, out)
+impl postgres::ToSql for Value<'_> {
+    fn to_sql(
+        &self,
+        kind: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        match self {
+            Value::Int(int) if *kind == Type::INT4 => i32::try_from(*int)?.to_sql(kind, out),
+            Value::Int(int) => int.to_sql(kind, out),
+            Value::Text(text) => text.to_sql(kind, out),
+            Value::Bytes(bytes) => bytes.to_sql(kind, out),
+            Value::Bool(flag) => flag.to_sql(kind, out),
+            Value::Null => Ok(IsNull::Yes),
         }
-
-        fn accepts(_: &Type) -> bool {
-            true
-        }
-
-        to_sql_checked!();
     }
 
-    impl ToSql for Value<'_> {
-        fn to_sql(
-            &self,
-            kind: &Type,
-            out: &mut BytesMut,
-        ) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
-            match self {
-                Value::Int(int) if *kind == Type::INT4 => i32::try_from(*int)?.to_sql(kind, out),
-                Value::Int(int) => int.to_sql(kind, out),
-                Value::Text(text) => text.to_sql(kind, out),
-                Value::Bytes(bytes) => bytes.to_sql(kind, out),
-                Value::Bool(flag) => flag.to_sql(kind, out),
-                Value::Null => Ok(IsNull::Yes),
-            }
-        }
-
-        fn accepts(_: &Type) -> bool {
-            true
-        }
-
-        to_sql_checked!();
+    fn accepts(_: &Type) -> bool {
+        true
     }
+
+    to_sql_checked!();
 }

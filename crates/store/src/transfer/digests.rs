@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use super::tables::Table;
 use crate::db::Read;
 use crate::error::Error;
-use crate::sql::{OwnedValue, Value};
+use crate::sql::Value;
 
 /// The row count and the digest of each group; for a table without group numbers, one of all rows.
 #[derive(Default)]
@@ -16,7 +16,7 @@ pub(super) struct Digests(BTreeMap<Option<i64>, (u64, Sha256)>);
 impl Digests {
     /// Reads a whole table.
     pub(super) async fn read(read: &Read<'_>, table: &'static Table) -> Result<Digests, Error> {
-        let (mut digests, mut last) = (Digests::default(), None::<Vec<OwnedValue>>);
+        let (mut digests, mut last) = (Digests::default(), None::<Vec<Value<'static>>>);
         loop {
             let mut rows = table.page(read, last.as_deref()).await?;
             digests.add(table, &rows);
@@ -28,11 +28,11 @@ impl Digests {
     }
 
     /// Adds the next rows, in the order of the key.
-    pub(super) fn add(&mut self, table: &Table, rows: &[Vec<OwnedValue>]) {
+    pub(super) fn add(&mut self, table: &Table, rows: &[Vec<Value<'static>>]) {
         for row in rows {
             let (rows, digest) = self.0.entry(table.group_of(row)).or_default();
             *rows += 1;
-            row.iter().for_each(|value| update(digest, value.borrowed()));
+            row.iter().for_each(|value| update(digest, value));
         }
     }
 
@@ -66,7 +66,7 @@ pub(super) fn difference(part: &str, here: u64, there: u64) -> String {
 }
 
 /// Adds a value with its type and length, so that different rows never have the same bytes.
-fn update(digest: &mut Sha256, value: Value<'_>) {
+fn update(digest: &mut Sha256, value: &Value<'_>) {
     let mut add = |kind: u8, bytes: &[u8]| {
         digest.update([kind]);
         digest.update(bytes.len().to_be_bytes());
@@ -76,7 +76,7 @@ fn update(digest: &mut Sha256, value: Value<'_>) {
         Value::Null => add(0, &[]),
         Value::Int(int) => add(1, &int.to_be_bytes()),
         Value::Text(text) => add(2, text.as_bytes()),
-        Value::Bool(flag) => add(3, &[u8::from(flag)]),
+        Value::Bool(flag) => add(3, &[u8::from(*flag)]),
         Value::Bytes(bytes) => add(4, bytes),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use crate::db::Read;
 use crate::error::Error;
-use crate::sql::{FromRow, OwnedValue, Row, Sql, Value, row, values};
+use crate::sql::{FromRow, Row, Sql, Value, row};
 use crate::{metadata, migrate};
 
 /// Rows that are read and written in one step. A row of sums may have tens of kilobytes.
@@ -104,10 +104,10 @@ impl Table {
     pub(super) async fn page(
         &'static self,
         read: &Read<'_>,
-        after: Option<&[OwnedValue]>,
-    ) -> Result<Vec<Vec<OwnedValue>>, Error> {
+        after: Option<&[Value<'static>]>,
+    ) -> Result<Vec<Vec<Value<'static>>>, Error> {
         let key = after.and_then(|row| row.get(..self.key_columns)).unwrap_or_default();
-        let mut params = values(key);
+        let mut params = key.to_vec();
         params.push(PAGE_ROWS.into());
         let page = if after.is_some() { &self.next_page } else { &self.first_page };
         let mut rows = Vec::new();
@@ -119,23 +119,24 @@ impl Table {
         Ok(rows)
     }
 
-    fn row(&self, row: &Row<'_>) -> Result<Vec<OwnedValue>, Error> {
+    fn row(&self, row: &Row<'_>) -> Result<Vec<Value<'static>>, Error> {
         let mut reader = row.reader();
         let value = |kind: &&str| {
-            Ok(OwnedValue::from(match *kind {
-                "text" => Option::read(&mut reader)?.map_or(Value::Null, Value::Text),
-                "bytea" => Option::read(&mut reader)?.map_or(Value::Null, Value::Bytes),
-                "boolean" => Option::read(&mut reader)?.map_or(Value::Null, Value::Bool),
-                _ => Option::read(&mut reader)?.map_or(Value::Null, Value::Int),
-            }))
+            let value = match *kind {
+                "text" => Value::from(Option::<&str>::read(&mut reader)?),
+                "bytea" => Option::<&[u8]>::read(&mut reader)?.into(),
+                "boolean" => Option::<bool>::read(&mut reader)?.into(),
+                _ => Option::<i64>::read(&mut reader)?.into(),
+            };
+            Ok(value.into_owned())
         };
         self.kinds.iter().map(value).collect()
     }
 
     /// Returns the group number of a row, if the table has one in its key.
-    pub(super) fn group_of(&self, row: &[OwnedValue]) -> Option<i64> {
-        match row.first()?.borrowed() {
-            Value::Int(group) if self.is_by_group => Some(group),
+    pub(super) fn group_of(&self, row: &[Value<'static>]) -> Option<i64> {
+        match row.first()? {
+            Value::Int(group) if self.is_by_group => Some(*group),
             _ => None,
         }
     }

@@ -22,11 +22,11 @@ pub(super) async fn check(
     group: &Group,
     found: &mut Verified,
 ) -> Result<(), Error> {
-    let number = group.number.into();
-    for row in read.all::<LedgerRow>(&LEDGERS, &[number]).await? {
+    let number = group.number;
+    for row in read.all::<LedgerRow>(&LEDGERS, &[number.into()]).await? {
         let LedgerRow { device_no, device_code, last_seq: last, blocked_seq: blocked, .. } = row;
         let name = format!("group {}, device {device_code}", group.id);
-        let of_device = [number, device_no.into()];
+        let of_device = [number.into(), device_no.into()];
         let blocks = read.one::<i64>(&BLOCKS, &of_device).await?.unwrap_or(0);
         if blocked != blocks * BLOCK_ORDERS || blocked > last {
             found.differences.push(format!(

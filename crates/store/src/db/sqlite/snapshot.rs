@@ -3,7 +3,7 @@
 use std::ops::{ControlFlow, Deref};
 use std::path::Path;
 
-use rusqlite::{Connection, ToSql};
+use rusqlite::Connection;
 
 use super::files::Files;
 use super::{Copied, copy, each_of};
@@ -55,11 +55,11 @@ impl<'a> Snapshot<'a> {
     }
 
     /// Visits the rows of a bulk statement for each bulk row.
-    pub(in crate::db) fn each_row_of<P: ToSql>(
+    pub(in crate::db) fn each_row_of<'v>(
         &self,
         sql: &'static Sql,
-        rows: &[impl AsRef<[P]>],
-        params: &[P],
+        rows: &[impl AsRef<[Value<'v>]>],
+        params: &[Value<'v>],
         visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let rows = rows.iter().map(|row| {
