@@ -85,16 +85,26 @@ impl Db {
     }
 
     /// Returns the first row of one short statement, if there is one.
-    pub(crate) async fn one<T: for<'r> FromRow<'r>>(
+    pub(crate) async fn one<T: for<'r> FromRow<'r> + Send + 'static>(
         &self,
         sql: &'static Sql,
         params: &[Value<'_>],
     ) -> Result<Option<T>, Error> {
         self.faults().check()?;
+        let mut first = None;
         match self {
-            Db::Sqlite(sqlite) => sqlite.one(sql, params),
-            Db::Postgres(postgres) => Box::pin(postgres.one(sql, params)).await,
+            Db::Sqlite(sqlite) => sqlite.each(sql, params, first_into(&mut first))?,
+            Db::Postgres(postgres) if postgres.dry_run.is_some() => {
+                // Its changes are only visible in its transaction.
+                let params: Vec<_> = params.iter().cloned().map(Value::into_owned).collect();
+                let ask = async move |read: &Read<'_>| read.one(sql, &params).await;
+                return self.read(Deadline::OfRequest, ask).await;
+            }
+            Db::Postgres(postgres) => {
+                Box::pin(postgres.each(sql, params, first_into(&mut first))).await?;
+            }
         }
+        Ok(first)
     }
 
     /// Reads from one snapshot on the blocking pool, a few readers at a time. Reads for accounts
@@ -217,11 +227,9 @@ impl Read<'_> {
         sql: &'static Sql,
         params: &[Value<'_>],
     ) -> Result<Option<T>, Error> {
-        faults::check()?;
-        match self {
-            Read::Sqlite(snapshot) => snapshot.one(sql, params),
-            Read::Postgres(transaction) => transaction.one(sql, params).await,
-        }
+        let mut first = None;
+        self.each(sql, params, first_into(&mut first)).await?;
+        Ok(first)
     }
 
     /// Visits each row.
@@ -231,11 +239,7 @@ impl Read<'_> {
         params: &[Value<'_>],
         visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        faults::check()?;
-        match self {
-            Read::Sqlite(snapshot) => snapshot.each(sql, params, visit),
-            Read::Postgres(transaction) => transaction.each(sql, params, visit).await,
-        }
+        self.each_of(sql, ONE_ROW, params, visit).await
     }
 
     /// Returns all rows.
@@ -244,13 +248,7 @@ impl Read<'_> {
         sql: &'static Sql,
         params: &[Value<'_>],
     ) -> Result<Vec<T>, Error> {
-        let mut all = Vec::new();
-        self.each(sql, params, |row| {
-            all.push(row.read()?);
-            Ok(())
-        })
-        .await?;
-        Ok(all)
+        self.all_of(sql, ONE_ROW, params).await
     }
 
     /// Visits the rows of a bulk statement for all bulk rows.
@@ -263,8 +261,10 @@ impl Read<'_> {
     ) -> Result<(), Error> {
         faults::check()?;
         match self {
-            Read::Sqlite(snapshot) => snapshot.each_row_of(sql, rows, params, visit),
-            Read::Postgres(transaction) => transaction.each_of(sql, rows, params, visit).await,
+            Read::Sqlite(snapshot) => snapshot.each_of(sql, rows, params, visit),
+            Read::Postgres(transaction) => {
+                transaction.each_of(sql, rows, params, visit).await.map(drop)
+            }
         }
     }
 
@@ -345,11 +345,7 @@ impl Write<'_> {
         sql: &'static Sql,
         params: &[Value<'_>],
     ) -> Result<u64, Error> {
-        faults::check()?;
-        match &self.0 {
-            Read::Sqlite(connection) => sqlite::execute(connection, sql, params),
-            Read::Postgres(transaction) => transaction.execute(sql, params).await,
-        }
+        self.change(sql, ONE_ROW.iter(), params).await
     }
 
     /// Runs a bulk statement for all rows.
@@ -357,13 +353,23 @@ impl Write<'_> {
         &self,
         sql: &'static Sql,
         rows: impl Iterator<Item = impl AsRef<[Value<'v>]>>,
-        params: &[Value<'_>],
+        params: &[Value<'v>],
     ) -> Result<(), Error> {
+        self.change(sql, rows, params).await.map(drop)
+    }
+
+    async fn change<'v>(
+        &self,
+        sql: &'static Sql,
+        rows: impl Iterator<Item = impl AsRef<[Value<'v>]>>,
+        params: &[Value<'v>],
+    ) -> Result<u64, Error> {
         faults::check()?;
         match &self.0 {
             Read::Sqlite(connection) => sqlite::execute_each(connection, sql, rows, params),
             Read::Postgres(transaction) => {
-                transaction.execute_each(sql, rows.collect(), params).await
+                let rows: Vec<_> = rows.collect();
+                transaction.each_of(sql, &rows, params, |_| Ok(())).await
             }
         }
     }
@@ -427,6 +433,21 @@ impl Write<'_> {
             Read::Sqlite(_) => Ok(()),
             Read::Postgres(transaction) => transaction.take_layout_lock().await,
         }
+    }
+}
+
+/// The rows of a statement that is not a bulk statement: one without values.
+const ONE_ROW: &[[Value<'static>; 0]] = &[[]];
+
+/// Returns a visitor that reads the first row.
+fn first_into<T: for<'r> FromRow<'r>>(
+    first: &mut Option<T>,
+) -> impl FnMut(&Row<'_>) -> Result<(), Error> {
+    move |row| {
+        if first.is_none() {
+            *first = Some(row.read()?);
+        }
+        Ok(())
     }
 }
 

@@ -2,6 +2,11 @@
 
 use super::{Db, Read, Write};
 use crate::error::Error;
+use crate::sql::Sql;
+
+/// On Citus, the size of the coordinator's part.
+static DATABASE_BYTES: Sql =
+    Sql::new("DATABASE_BYTES", "select pg_database_size(current_database())");
 
 impl Write<'_> {
     /// Returns an identifier of the database server of this transaction, different from any other
@@ -42,9 +47,10 @@ impl Db {
 
     /// Returns the size of the database.
     pub(crate) async fn database_bytes(&self) -> Result<u64, Error> {
-        match self {
-            Db::Sqlite(sqlite) => Ok(sqlite.files.sizes().database),
-            Db::Postgres(postgres) => postgres.database_bytes().await,
+        if let Db::Sqlite(sqlite) = self {
+            return Ok(sqlite.files.sizes().database);
         }
+        let bytes = self.one::<i64>(&DATABASE_BYTES, &[]).await?;
+        Ok(bytes.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or_default())
     }
 }

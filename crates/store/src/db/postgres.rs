@@ -28,7 +28,6 @@ use super::faults::Faults;
 use super::read_permits::ReadPermits;
 use super::{Changes, Deadline, OpenOptions, Read, Write, permit};
 use crate::error::Error;
-use crate::sql::Sql;
 use address::Address;
 pub(crate) use connection::PLANNER;
 use connection::{Connection, limits_of_read, until};
@@ -48,9 +47,6 @@ const POOL_MAX: usize = 12;
 const AFTER_STATEMENT_TIMEOUT: Duration = Duration::from_millis(100);
 /// Begins a transaction that reads.
 const SNAPSHOT: &str = "begin isolation level repeatable read read only";
-/// On Citus, the size of the coordinator's part.
-static DATABASE_BYTES: Sql =
-    Sql::new("DATABASE_BYTES", "select pg_database_size(current_database())");
 /// Maximum attempts of a change that conflicts with other transactions.
 const TRIES_MAX: u32 = 10;
 /// The pause before the second attempt. Doubles with each attempt.
@@ -285,12 +281,6 @@ impl Postgres {
         let hosts: Vec<&str> = self.address.hosts.iter().map(|host| host.name.as_str()).collect();
         let name = self.address.hosts.first().and_then(|host| host.config.get_dbname());
         format!("{}/{}", hosts.join(","), name.unwrap_or_default())
-    }
-
-    /// Returns the size of the database.
-    pub(super) async fn database_bytes(&self) -> Result<u64, Error> {
-        let bytes = self.one::<i64>(&DATABASE_BYTES, &[]).await?;
-        Ok(bytes.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or_default())
     }
 
     /// Returns whether tables may be distributed. The store has connected before: it checks the

@@ -214,7 +214,7 @@ impl Read<'_> {
                 for (at, bound) in statements.iter().enumerate() {
                     faults::check()?;
                     let add = |row: &Row<'_>| reading.add(at, row);
-                    snapshot.each_row_of(bound.sql, &bound.rows, &bound.params, add)?;
+                    snapshot.each_of(bound.sql, &bound.rows, &bound.params, add)?;
                 }
             }
         }

@@ -25,9 +25,9 @@ use tokio::sync::Semaphore;
 use super::erased::{Ask, Done, on_blocking_pool};
 use super::faults::Faults;
 use super::read_permits::ReadPermits;
-use super::{Changes, CheckedRead, Deadline, OpenOptions, Read, permit};
+use super::{Changes, CheckedRead, Deadline, ONE_ROW, OpenOptions, Read, permit};
 use crate::error::{Error, Refused};
-use crate::sql::{FromRow, Row, Sql, Value};
+use crate::sql::{Row, Sql, Value};
 use budget::Budget;
 pub(super) use closed::close;
 pub use copy::Copied;
@@ -40,7 +40,7 @@ pub(crate) use header::{Header, foreign_log, is_cut_off, mark_as_backup};
 pub(super) use snapshot::Snapshot;
 pub(crate) use snapshot::{INTEGRITY, INTEGRITY_OF_LISTS};
 pub(crate) use unopened::unopened_entry;
-pub(super) use write::{execute, execute_each, script};
+pub(super) use write::{execute_each, script};
 
 /// Idle readers in a pool; more are opened when needed and closed after use.
 const IDLE_READERS_MAX: usize = 8;
@@ -153,14 +153,15 @@ impl Sqlite {
         })
     }
 
-    /// Returns the first row of one statement, read on the calling thread.
-    pub(super) fn one<T: for<'r> FromRow<'r>>(
+    /// Visits the rows of one statement, read on the calling thread.
+    pub(super) fn each(
         &self,
         sql: &'static Sql,
         params: &[Value<'_>],
-    ) -> Result<Option<T>, Error> {
+        visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         self.with_reader(&self.readers, |connection| {
-            Snapshot::new(connection, &self.files).one(sql, params)
+            Snapshot::new(connection, &self.files).each_of(sql, ONE_ROW, params, visit)
         })
     }
 

@@ -86,7 +86,7 @@ pub(super) enum SqlVariant {
     OfRow,
     /// See `Sql::with_proof`; behind the check with this address.
     WithCheck(usize),
-    /// See [`Connection::skipping_locked`].
+    /// See `Transaction::try_lock`.
     SkippingLocked,
     /// For the changed rows of an overlaid table, in a dry run.
     Redirected,
@@ -284,18 +284,6 @@ impl Connection {
     /// Returns a prepared statement; this connection prepares each statement once.
     pub(super) async fn statement(&self, sql: &'static Sql) -> Result<Statement, Error> {
         self.prepared(sql, SqlVariant::Plain, sql.for_postgres()?).await
-    }
-
-    /// Returns a bulk statement for one row, prepared.
-    pub(super) async fn statement_of_row(&self, sql: &'static Sql) -> Result<Statement, Error> {
-        self.prepared(sql, SqlVariant::OfRow, sql.of_row_for_postgres()?).await
-    }
-
-    /// Returns a prepared statement that locks the rows that it selects, and skips those that
-    /// another transaction has locked.
-    pub(super) async fn skipping_locked(&self, sql: &'static Sql) -> Result<Statement, Error> {
-        let text = format!("{} for update skip locked", sql.for_postgres()?);
-        self.prepared(sql, SqlVariant::SkippingLocked, &text).await
     }
 
     /// Returns a prepared variant of a statement; this connection prepares each one once.

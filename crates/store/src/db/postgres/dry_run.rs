@@ -9,10 +9,8 @@ use kiosque_locks::lock_ignoring_poison;
 use super::Postgres;
 use super::connection::{Connection, until};
 use super::temporary_tables::DryRun;
-use super::transaction::{Access, Transaction};
 use crate::db::TemporaryTables;
 use crate::error::Error;
-use crate::sql::{FromRow, Sql, Value};
 
 /// Begins the transaction, which is idle while the input is read and checked. Its tables are copied
 /// at different times, and must show the same state.
@@ -73,22 +71,5 @@ impl Postgres {
             Ok(()) => self.give_back(connection),
             Err(_) => connection.abandon(),
         }
-    }
-
-    /// Returns the first row of one statement, which sees the changes so far.
-    pub(super) async fn one_in_dry_run<T: for<'r> FromRow<'r>>(
-        &self,
-        dry_run: &DryRun,
-        sql: &'static Sql,
-        params: &[Value<'_>],
-    ) -> Result<Option<T>, Error> {
-        let _permit = self.permits.acquire().await.map_err(|_| Error::Gone)?;
-        let ends = Instant::now() + self.wait;
-        let connection = self.begin_in_dry_run(dry_run, ends).await?;
-        let single =
-            Transaction { connection: &connection, ends: Some(ends), access: Access::ReadOnly };
-        let found = single.one(sql, params).await;
-        self.roll_back_in_dry_run(dry_run, connection).await;
-        found
     }
 }

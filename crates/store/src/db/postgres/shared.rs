@@ -11,12 +11,13 @@ use tokio::runtime::Handle;
 use super::Postgres;
 use super::checked;
 use super::conflict::is_lock_timeout;
-use super::connection::{Connection, limits_of_read, until};
+use super::connection::{Connection, SqlVariant, limits_of_read, until};
+use super::params::all_params;
 use super::transaction::{Access, Transaction};
 use crate::db::CheckedRead;
 use crate::db::read_permits::ReadPermit;
 use crate::error::{Error, Refused};
-use crate::sql::{FromRow, Sql, Value};
+use crate::sql::{Row, Sql, Value};
 
 /// Batches in flight on one connection before the next one is used. Batches that share packets cost
 /// both ends half as much.
@@ -126,15 +127,13 @@ impl Postgres {
         self.lease.confirm(&connection, ran)
     }
 
-    /// Returns the first row of one statement.
-    pub(in crate::db) async fn one<T: for<'r> FromRow<'r>>(
+    /// Visits the rows of one statement.
+    pub(in crate::db) async fn each(
         &self,
         sql: &'static Sql,
         params: &[Value<'_>],
-    ) -> Result<Option<T>, Error> {
-        if let Some(dry_run) = &self.dry_run {
-            return self.one_in_dry_run(dry_run, sql, params).await;
-        }
+        mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let now = Instant::now();
         let (in_flight, ends) = (Slot::take(&self.single, TOGETHER, now)?, now + self.wait);
         let slot = in_flight.0;
@@ -142,13 +141,16 @@ impl Postgres {
             let connection = slot.connection(self).await?;
             let access = Access::ReadOnly;
             let single = Transaction { connection: &connection, ends: None, access };
-            single.one(sql, params).await
+            let (form, params) =
+                ((SqlVariant::Plain, sql.for_postgres()?), all_params(&[], params));
+            let visit = &mut |row| visit(&Row::Postgres(&row, 0));
+            single.run(sql, form, &params, visit).await.map(drop)
         };
-        let found = until(ends, work).await;
-        if found.is_err() {
+        let done = until(ends, work).await;
+        if done.is_err() {
             slot.forget();
         }
-        found
+        done
     }
 }
 

@@ -45,20 +45,18 @@ impl DryRun {
         Ok(())
     }
 
-    /// Runs a statement that changes rows, in call order. Returns their number.
-    pub(super) async fn execute(
+    /// Runs a statement that changes an overlaid table, in call order. Returns the number of rows;
+    /// `None` for other statements, which are not run.
+    pub(super) async fn redirect(
         &self,
         connection: &Connection,
         sql: &'static Sql,
         params: &[&(dyn ToSql + Sync)],
-    ) -> Result<u64, Error> {
+    ) -> Result<Option<u64>, Error> {
         let text = sql.for_postgres()?;
         let mut overlaid = self.tables.get().into_iter().flat_map(|tables| tables.overlaid);
         let found = overlaid.find_map(|table| Some((table.0, redirected(text, *table)?)));
-        let Some((table, Redirected { needed, text })) = found else {
-            let statement = connection.statement(sql).await?;
-            return Ok(connection.client.execute(&statement, params).await?);
-        };
+        let Some((table, Redirected { needed, text })) = found else { return Ok(None) };
         self.hide_overlaid(connection).await?;
         if let Some(needed) = needed {
             let needed = connection.prepared(sql, SqlVariant::RowsOfUpdate, &needed).await?;
@@ -70,7 +68,7 @@ impl DryRun {
         if (self.redirected.fetch_add(1, Ordering::Relaxed) + 1).is_power_of_two() {
             connection.simple(&format!("analyze changed_{table}; discard plans")).await?;
         }
-        Ok(changed)
+        Ok(Some(changed))
     }
 
     /// Hides the overlaid tables, before the first change of one: reads of a view take longer.

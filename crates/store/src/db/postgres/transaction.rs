@@ -5,18 +5,17 @@ use std::time::Instant;
 
 use futures_util::TryStreamExt;
 use tokio::sync::MutexGuard;
-use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 
 use super::checked::pipelined;
 use super::conflict::is_lock_timeout;
-use super::connection::Connection;
+use super::connection::{Connection, SqlVariant};
 use super::lease::Lease;
 use super::params::{all_params, columns};
 use super::temporary_tables::DryRun;
 use crate::db::Bound;
 use crate::error::Error;
-use crate::sql::{FromRow, Row, Sql, Value};
+use crate::sql::{Row, Sql, Value};
 
 /// A transaction on a connection, with a deadline.
 #[derive(Clone, Copy)]
@@ -70,59 +69,28 @@ impl Transaction<'_> {
         done.inspect_err(|error| self.connection.note(error))
     }
 
-    pub(crate) async fn one<T: for<'r> FromRow<'r>>(
-        &self,
-        sql: &'static Sql,
-        params: &[Value<'_>],
-    ) -> Result<Option<T>, Error> {
-        let first = self.first(sql, params).await?;
-        first.map(|row| Row::Postgres(&row, 0).read()).transpose()
-    }
-
-    async fn first(
-        &self,
-        sql: &'static Sql,
-        params: &[Value<'_>],
-    ) -> Result<Option<tokio_postgres::Row>, Error> {
-        let mut first = None;
-        let statement = self.connection.statement(sql);
-        self.each_raw(statement, &all_params(&[], params), &mut |row| {
-            first.get_or_insert(row);
-            Ok(())
-        })
-        .await?;
-        Ok(first)
-    }
-
-    pub(crate) async fn each(
-        &self,
-        sql: &'static Sql,
-        params: &[Value<'_>],
-        mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let visit: &mut Visit<'_> = &mut |row| visit(&Row::Postgres(&row, 0));
-        self.each_raw(self.connection.statement(sql), &all_params(&[], params), visit).await
-    }
-
+    /// Runs a statement for all bulk rows, and visits the rows that it returns. Returns the number
+    /// of rows that it returns or changes.
     pub(crate) async fn each_of<'v>(
         &self,
         sql: &'static Sql,
         rows: &[impl AsRef<[Value<'v>]>],
-        params: &[Value<'_>],
+        params: &[Value<'v>],
         mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        if rows.is_empty() {
-            return Ok(());
-        }
+    ) -> Result<u64, Error> {
         let visit: &mut Visit<'_> = &mut |row| visit(&Row::Postgres(&row, 0));
-        if let ([row], true) = (rows, self.runs_single_rows()) {
-            let params = [row.as_ref(), params].concat();
-            let statement = self.connection.statement_of_row(sql);
-            return self.each_raw(statement, &all_params(&[], &params), visit).await;
+        match rows {
+            [] => Ok(0),
+            [row] if self.runs_single_rows() && !row.as_ref().is_empty() => {
+                let (params, text) = ([row.as_ref(), params].concat(), sql.of_row_for_postgres()?);
+                self.run(sql, (SqlVariant::OfRow, text), &all_params(&[], &params), visit).await
+            }
+            rows => {
+                let columns = columns(sql, rows.iter().map(AsRef::as_ref))?;
+                let (params, text) = (all_params(&columns, params), sql.for_postgres()?);
+                self.run(sql, (SqlVariant::Plain, text), &params, visit).await
+            }
         }
-        let columns = columns(sql, rows.iter().map(AsRef::as_ref))?;
-        let params = all_params(&columns, params);
-        self.each_raw(self.connection.statement(sql), &params, visit).await
     }
 
     /// Visits the rows of several statements, each with the position of its statement. They are
@@ -150,23 +118,31 @@ impl Transaction<'_> {
         self.connection.is_sharded && !matches!(self.access, Access::DryRun(_))
     }
 
-    async fn each_raw<V>(
+    /// Runs a variant of a statement, and visits its rows. Returns the number of rows that it
+    /// returns or changes.
+    pub(super) async fn run<V>(
         &self,
-        statement: impl Future<Output = Result<Statement, Error>>,
+        sql: &'static Sql,
+        (variant, text): (SqlVariant, &str),
         params: &[&(dyn ToSql + Sync)],
         visit: &mut V,
-    ) -> Result<(), Error>
+    ) -> Result<u64, Error>
     where
         V: FnMut(tokio_postgres::Row) -> Result<(), Error> + ?Sized,
     {
         self.within(async {
             let _turn = self.turn().await;
-            let statement = statement.await?;
+            if let Access::DryRun(dry_run) = self.access
+                && let Some(changed) = dry_run.redirect(self.connection, sql, params).await?
+            {
+                return Ok(changed);
+            }
+            let statement = self.connection.prepared(sql, variant, text).await?;
             let mut rows = pin!(self.connection.rows(&statement, params).await?);
             while let Some(row) = rows.try_next().await? {
                 visit(row)?;
             }
-            Ok(())
+            Ok(rows.rows_affected().unwrap_or_default())
         })
         .await
     }
@@ -178,55 +154,9 @@ impl Transaction<'_> {
         sql: &'static Sql,
         params: &[Value<'_>],
     ) -> Result<bool, Error> {
-        let mut is_locked = false;
-        let statement = self.connection.skipping_locked(sql);
-        self.each_raw(statement, &all_params(&[], params), &mut |_| {
-            is_locked = true;
-            Ok(())
-        })
-        .await?;
-        Ok(is_locked)
-    }
-
-    pub(crate) async fn execute(
-        &self,
-        sql: &'static Sql,
-        params: &[Value<'_>],
-    ) -> Result<u64, Error> {
-        self.execute_raw(sql, &all_params(&[], params)).await
-    }
-
-    pub(crate) async fn execute_each<'v>(
-        &self,
-        sql: &'static Sql,
-        rows: Vec<impl AsRef<[Value<'v>]>>,
-        params: &[Value<'_>],
-    ) -> Result<(), Error> {
-        if rows.is_empty() {
-            return Ok(());
-        }
-        if rows.len() == 1 && self.runs_single_rows() {
-            return self.each_of(sql, &rows, params, |_| Ok(())).await;
-        }
-        let columns = columns(sql, rows.iter().map(AsRef::as_ref))?;
-        let params = all_params(&columns, params);
-        self.execute_raw(sql, &params).await.map(|_| ())
-    }
-
-    async fn execute_raw(
-        &self,
-        sql: &'static Sql,
-        params: &[&(dyn ToSql + Sync)],
-    ) -> Result<u64, Error> {
-        self.within(async {
-            let _turn = self.turn().await;
-            if let Access::DryRun(dry_run) = self.access {
-                return dry_run.execute(self.connection, sql, params).await;
-            }
-            let statement = self.connection.statement(sql).await?;
-            Ok(self.connection.client.execute(&statement, params).await?)
-        })
-        .await
+        let text = format!("{} for update skip locked", sql.for_postgres()?);
+        let (variant, params) = (SqlVariant::SkippingLocked, all_params(&[], params));
+        Ok(self.run(sql, (variant, &text), &params, &mut |_| Ok(())).await? > 0)
     }
 
     /// Prepares a statement, alone and behind an authorization check, and checks the columns that

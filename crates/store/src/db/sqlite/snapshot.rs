@@ -6,10 +6,11 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::files::Files;
-use super::{Copied, copy, each_of};
+use super::{Copied, copy};
 use crate::cooperative::yield_if_due;
+use crate::db::ONE_ROW;
 use crate::error::Error;
-use crate::sql::{FromRow, Row, Sql, Value};
+use crate::sql::{Row, Sql, Value};
 
 /// A connection in a transaction, and the files that it is on.
 pub(crate) struct Snapshot<'a> {
@@ -31,31 +32,8 @@ impl<'a> Snapshot<'a> {
         Snapshot { connection, files }
     }
 
-    pub(in crate::db) fn one<T: for<'r> FromRow<'r>>(
-        &self,
-        sql: &'static Sql,
-        params: &[Value<'_>],
-    ) -> Result<Option<T>, Error> {
-        let first = || -> Result<Option<T>, Error> {
-            let mut statement = self.prepare_cached(sql.for_sqlite()?)?;
-            let mut rows = statement.query(rusqlite::params_from_iter(params))?;
-            rows.next()?.map(|row| Row::Sqlite(row).read()).transpose()
-        };
-        first().map_err(|error| self.files.explain(error))
-    }
-
-    pub(in crate::db) fn each(
-        &self,
-        sql: &'static Sql,
-        params: &[Value<'_>],
-        visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let once: [[Value<'_>; 0]; 1] = [[]];
-        self.each_row_of(sql, &once, params, visit)
-    }
-
     /// Visits the rows of a bulk statement for each bulk row.
-    pub(in crate::db) fn each_row_of<'v>(
+    pub(in crate::db) fn each_of<'v>(
         &self,
         sql: &'static Sql,
         rows: &[impl AsRef<[Value<'v>]>],
@@ -66,14 +44,14 @@ impl<'a> Snapshot<'a> {
             yield_if_due();
             row.as_ref()
         });
-        each_of(self, sql, rows, params, visit).map_err(|error| self.files.explain(error))
+        super::each_of(self, sql, rows, params, visit).map_err(|error| self.files.explain(error))
     }
 
     /// Returns the damage of the database file that checks find.
     pub(in crate::db) fn integrity(&self, checks: &'static [Sql]) -> Result<Vec<String>, Error> {
         let mut damage = Vec::new();
         for check in checks {
-            self.each(check, &[], |row| {
+            self.each_of(check, ONE_ROW, &[], |row| {
                 let line: &str = row.read()?;
                 damage.extend((line != "ok").then(|| format!("the database file: {line}")));
                 Ok(())

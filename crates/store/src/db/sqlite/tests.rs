@@ -124,7 +124,7 @@ async fn a_change_that_panics_is_rolled_back_and_blocks_no_other() {
     assert!(matches!(panicked, Err(Error::Gone)), "{panicked:?}");
     let whole = note(&sqlite, "insert into notes (note) values ('whole')").await;
     whole.expect("the next change runs");
-    assert_eq!(sqlite.one::<i64>(&COUNT, &[]).expect("a count"), Some(1));
+    assert_eq!(db(&sqlite).one::<i64>(&COUNT, &[]).await.expect("a count"), Some(1));
 }
 
 static CHECK: Sql = Sql::new("CHECK", "select note from notes where rowid = 1");

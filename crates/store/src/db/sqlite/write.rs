@@ -164,30 +164,22 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
 }
 
-pub(in crate::db) fn execute(
-    snapshot: &Snapshot<'_>,
-    sql: &'static Sql,
-    params: &[Value<'_>],
-) -> Result<u64, Error> {
-    let mut statement = snapshot.prepare_cached(sql.for_sqlite()?)?;
-    let done = statement.execute(rusqlite::params_from_iter(params));
-    Ok(done.map_err(|error| snapshot.files.write_failed(error.into()))? as u64)
-}
-
-/// Runs a bulk statement for each row. The prepared statement is looked up once.
+/// Runs a statement for each row, and returns the number of rows that it changes. The prepared
+/// statement is looked up once.
 pub(in crate::db) fn execute_each<'v>(
     snapshot: &Snapshot<'_>,
     sql: &'static Sql,
     rows: impl Iterator<Item = impl AsRef<[Value<'v>]>>,
-    params: &[Value<'_>],
-) -> Result<(), Error> {
+    params: &[Value<'v>],
+) -> Result<u64, Error> {
     let mut statement = snapshot.prepare_cached(sql.for_sqlite()?)?;
+    let mut changed = 0;
     for row in rows {
         yield_if_due();
         let done = statement.execute(rusqlite::params_from_iter(row.as_ref().iter().chain(params)));
-        done.map_err(|error| snapshot.files.write_failed(error.into()))?;
+        changed += done.map_err(|error| snapshot.files.write_failed(error.into()))? as u64;
     }
-    Ok(())
+    Ok(changed)
 }
 
 /// Runs the statements of a migration. `integer primary key` is the row id of a SQLite table, with
