@@ -1,43 +1,41 @@
 //! Permits for long reads, shared out by account: one account cannot take them all, and waiting
 //! accounts are served in turn.
 
-use std::collections::VecDeque;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::AccountNo;
-use kiosque_model::shares::ShareCounts;
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::Error;
 
 /// A pool of permits. Each account may hold at most half of them, and at least one.
 #[derive(Debug)]
 pub(super) struct ReadPermits {
-    pool: Arc<Mutex<Pool>>,
     total: usize,
+    pool: Arc<Semaphore>,
+    /// The accounts with reads that run or wait, and others until the next read.
+    accounts: Mutex<HashMap<AccountNo, Arc<Share>>>,
 }
 
-/// The right to run one long read; returned to the pool when it is dropped.
+/// The share of an account.
+#[derive(Debug)]
+struct Share {
+    permits: Arc<Semaphore>,
+    /// Held by the read of the account that waits for the pool: further ones would wait before the
+    /// reads of other accounts.
+    turn: tokio::sync::Mutex<()>,
+}
+
+/// The right to run one long read; returned when it is dropped, first to the pool: other accounts
+/// that wait come before the next read of this one.
 #[derive(Debug)]
 pub(super) struct ReadPermit {
-    account: AccountNo,
-    /// `None` in a permit that no read accepted.
-    pool: Option<Arc<Mutex<Pool>>>,
-}
-
-#[derive(Debug)]
-struct Pool {
-    permits: ShareCounts<AccountNo>,
-    /// The accounts with waiting reads, the next one first.
-    waiting: VecDeque<WaitingAccount>,
-}
-
-#[derive(Debug)]
-struct WaitingAccount {
-    account: AccountNo,
-    reads: VecDeque<oneshot::Sender<ReadPermit>>,
+    _of_pool: OwnedSemaphorePermit,
+    _of_share: OwnedSemaphorePermit,
+    _share: Arc<Share>,
 }
 
 impl ReadPermits {
@@ -45,8 +43,7 @@ impl ReadPermits {
     /// a read that waits for the disk uses no core.
     pub(super) fn for_cores(cores: usize) -> ReadPermits {
         let total = cores + 1;
-        let pool = Pool { permits: ShareCounts::new(total), waiting: VecDeque::new() };
-        ReadPermits { pool: Arc::new(Mutex::new(pool)), total }
+        ReadPermits { total, pool: Arc::new(Semaphore::new(total)), accounts: Mutex::default() }
     }
 
     /// Returns the number of permits.
@@ -63,72 +60,29 @@ impl ReadPermits {
         account: AccountNo,
         ends: Instant,
     ) -> Result<ReadPermit, Error> {
-        let granted = {
-            let mut pool = lock_ignoring_poison(&self.pool);
-            if pool.permits.take(account).is_ok() {
-                return Ok(ReadPermit { account, pool: Some(Arc::clone(&self.pool)) });
-            }
-            pool.wait(account)
+        let share = self.share(account);
+        let granted = async {
+            let of_share = Arc::clone(&share.permits).acquire_owned().await;
+            let _turn = share.turn.lock().await;
+            (of_share, Arc::clone(&self.pool).acquire_owned().await)
         };
         match tokio::time::timeout_at(ends.into(), granted).await {
-            Ok(granted) => granted.map_err(|_| Error::Gone),
+            Ok((Ok(of_share), Ok(of_pool))) => {
+                Ok(ReadPermit { _of_pool: of_pool, _of_share: of_share, _share: share })
+            }
+            Ok(_) => Err(Error::Gone),
             Err(_) => Err(Error::TooMuchWork("earlier reads of the account took its share")),
         }
     }
-}
 
-impl Pool {
-    fn wait(&mut self, account: AccountNo) -> oneshot::Receiver<ReadPermit> {
-        let (grant, granted) = oneshot::channel();
-        match self.waiting.iter_mut().find(|waiting| waiting.account == account) {
-            Some(waiting) => waiting.reads.push_back(grant),
-            None => {
-                self.waiting.push_back(WaitingAccount { account, reads: VecDeque::from([grant]) });
-            }
-        }
-        granted
-    }
-
-    /// Grants free permits to waiting reads: one to each account in turn.
-    fn grant(&mut self, permits: &Arc<Mutex<Pool>>) {
-        // Each turn grants a permit, or finds that the account has no share left or no read that
-        // still waits.
-        let mut without_grant = 0;
-        while self.permits.free() > 0 && without_grant < self.waiting.len() {
-            let Some(mut waiting) = self.waiting.pop_front() else { return };
-            let account = waiting.account;
-            let mut is_granted = false;
-            while !is_granted && !waiting.reads.is_empty() && self.permits.take(account).is_ok() {
-                is_granted = waiting.reads.pop_front().is_some_and(|read| {
-                    let permit = ReadPermit { account, pool: Some(Arc::clone(permits)) };
-                    // The caller of a read that no longer waits has gone.
-                    read.send(permit).map_err(ReadPermit::disarm).is_ok()
-                });
-                if !is_granted {
-                    self.permits.give_back(&account);
-                }
-            }
-            without_grant = if is_granted { 0 } else { without_grant + 1 };
-            if !waiting.reads.is_empty() {
-                self.waiting.push_back(waiting);
-            }
-        }
-    }
-}
-
-impl ReadPermit {
-    /// Drops the permit without returning it to the pool.
-    fn disarm(mut self) {
-        self.pool = None;
-    }
-}
-
-impl Drop for ReadPermit {
-    fn drop(&mut self) {
-        let Some(permits) = self.pool.take() else { return };
-        let mut pool = lock_ignoring_poison(&permits);
-        pool.permits.give_back(&self.account);
-        pool.grant(&permits);
+    fn share(&self, account: AccountNo) -> Arc<Share> {
+        let mut accounts = lock_ignoring_poison(&self.accounts);
+        accounts.retain(|_, share| Arc::strong_count(share) > 1);
+        let new = || {
+            let permits = Arc::new(Semaphore::new((self.total / 2).max(1)));
+            Arc::new(Share { permits, turn: tokio::sync::Mutex::default() })
+        };
+        Arc::clone(accounts.entry(account).or_insert_with(new))
     }
 }
 
@@ -169,7 +123,7 @@ mod tests {
                 }
             }
             drop(held);
-            assert_eq!(lock_ignoring_poison(&permits.pool).permits.free(), cores + 1);
+            assert_eq!(permits.pool.available_permits(), cores + 1);
         }
     }
 
@@ -185,17 +139,18 @@ mod tests {
         assert!(poll(a1.as_mut()).is_none() && poll(a2.as_mut()).is_none());
         assert!(poll(b1.as_mut()).is_none() && poll(c1.as_mut()).is_none());
         drop(first);
-        let a1 = poll(a1.as_mut()).expect("A is first").expect("a permit");
-        assert!(poll(c1.as_mut()).is_none());
+        let c1 = poll(c1.as_mut()).expect("C has had no turn").expect("a permit");
+        assert!(poll(a1.as_mut()).is_none());
         drop(other);
-        let b1 = poll(b1.as_mut()).expect("B is next").expect("a permit");
-        // A has a second read, but C has not had a turn.
+        let a1 = poll(a1.as_mut()).expect("A is next").expect("a permit");
+        assert!(poll(b1.as_mut()).is_none());
+        // A has a second read, but B has waited longer.
         drop(a1);
-        let c1 = poll(c1.as_mut()).expect("C is next").expect("a permit");
         assert!(poll(a2.as_mut()).is_none());
-        drop(b1);
-        assert!(poll(a2.as_mut()).is_some());
+        let b1 = poll(b1.as_mut()).expect("B is next").expect("a permit");
         drop(c1);
+        assert!(poll(a2.as_mut()).is_some());
+        drop(b1);
     }
 
     #[tokio::test]
@@ -216,8 +171,9 @@ mod tests {
             let permit = poll(waits.as_mut()).expect("a permit");
             drop(permit);
         }
-        let pool = lock_ignoring_poison(&permits.pool);
-        assert_eq!((pool.permits.free(), pool.waiting.len()), (2, 0));
+        assert_eq!(permits.pool.available_permits(), 2);
+        let _other = permits.acquire(B, later()).await.expect("a share");
+        assert_eq!(lock_ignoring_poison(&permits.accounts).len(), 1);
     }
 
     #[tokio::test]
