@@ -21,7 +21,9 @@ const ROOT_CERTIFICATES: &str = "sslrootcert";
 /// A parsed address.
 pub(crate) struct Address {
     pub(super) hosts: Vec<Host>,
-    pub(super) encryption: Encryption,
+    /// The encryption of connections with a verified server certificate. The others are not
+    /// encrypted: both ends are on one machine, or in a trusted network.
+    pub(super) tls: MakeRustlsConnect,
 }
 
 /// One of the servers that may be the primary.
@@ -31,30 +33,12 @@ pub(super) struct Host {
     pub(super) config: Config,
 }
 
-/// The encryption of a connection.
-#[derive(Clone)]
-pub(super) enum Encryption {
-    /// None: both ends are on one machine, or in a trusted network.
-    None,
-    /// TLS with a verified server certificate.
-    Tls(MakeRustlsConnect),
-}
-
 impl Host {
     /// Returns the role and the database that the address names, for messages. Both are the user of
     /// this process by default.
     pub(super) fn role_and_database(&self) -> (&str, &str) {
         let role = self.config.get_user().unwrap_or("of this user");
         (role, self.config.get_dbname().unwrap_or(role))
-    }
-}
-
-impl std::fmt::Debug for Encryption {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Encryption::None => "None",
-            Encryption::Tls(_) => "Tls",
-        })
     }
 }
 
@@ -82,12 +66,10 @@ impl Address {
         let (text, roots) = without_root_certificates(text);
         let mut hosts = each_host(&text).map(read_host).collect::<Result<Vec<_>, _>>()?;
         let requested = hosts.first().map(|host| host.config.get_ssl_mode());
-        let (mode, encryption) = match (requested, roots) {
+        let mode = match (requested, &roots) {
             (None, _) => return Err(invalid("has no host")),
-            (Some(SslMode::Disable | SslMode::Prefer), None) => {
-                (SslMode::Disable, Encryption::None)
-            }
-            (_, Some(file)) => (SslMode::Require, Encryption::Tls(tls(&file)?)),
+            (Some(SslMode::Disable | SslMode::Prefer), None) => SslMode::Disable,
+            (_, Some(_)) => SslMode::Require,
             (_, None) => {
                 return Err(invalid(&format!(
                     "{required} needs {ROOT_CERTIFICATES}=FILE, the root certificates for the \
@@ -98,7 +80,8 @@ impl Address {
         for host in &mut hosts {
             host.config.ssl_mode(mode);
         }
-        Ok(Address { hosts, encryption })
+        let roots = roots.as_deref().map_or(Ok(RootCertStore::empty()), root_certificates)?;
+        Ok(Address { hosts, tls: MakeRustlsConnect::new(tls(roots)?) })
     }
 }
 
@@ -150,7 +133,16 @@ fn without_root_certificates(text: &str) -> (String, Option<String>) {
     (format!("{base}?{others}"), roots.map(|(_, file)| file.to_owned()))
 }
 
-fn tls(file: &str) -> Result<MakeRustlsConnect, Error> {
+/// Returns the configuration of encrypted connections to servers with these root certificates.
+fn tls(roots: RootCertStore) -> Result<ClientConfig, Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| invalid(&error.to_string()))?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
+}
+
+fn root_certificates(file: &str) -> Result<RootCertStore, Error> {
     let unusable =
         |why: &dyn std::fmt::Display| invalid(&format!("{ROOT_CERTIFICATES}: {file}: {why}"));
     let mut roots = RootCertStore::empty();
@@ -158,16 +150,7 @@ fn tls(file: &str) -> Result<MakeRustlsConnect, Error> {
         let certificate = certificate.map_err(|error| unusable(&error))?;
         roots.add(certificate).map_err(|error| unusable(&error))?;
     }
-    if roots.is_empty() {
-        return Err(unusable(&"contains no certificate"));
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| unusable(&error))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(MakeRustlsConnect::new(config))
+    if roots.is_empty() { Err(unusable(&"contains no certificate")) } else { Ok(roots) }
 }
 
 #[cfg(test)]

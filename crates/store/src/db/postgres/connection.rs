@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use kiosque_locks::lock_ignoring_poison;
-use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{AsyncMessage, Client, NoTls, RowStream, Socket, Statement};
+use tokio_postgres::{AsyncMessage, Client, RowStream, Statement};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::error::Error;
 use crate::sql::Sql;
 
-use super::address::{Address, Encryption, Host};
+use super::address::{Address, Host};
 use super::conflict::is_conflict;
 use super::no_access;
 
@@ -125,8 +125,7 @@ pub(crate) struct Connection {
     opened_at: Instant,
     /// The age at which its plans were last discarded, in ms.
     replanned_at_age_ms: AtomicU64,
-    /// The encryption of cancel requests.
-    cancelling: Encryption,
+    address: Arc<Address>,
     /// Whether a cancel request was sent, which may arrive late.
     cancelled: AtomicBool,
     /// Whether tables are distributed: then a statement may touch one shard only.
@@ -136,10 +135,10 @@ pub(crate) struct Connection {
 impl Connection {
     /// Connects to the primary with the newest timeline. A primary that was replaced but still runs
     /// also accepts writes, and its answers are wrong.
-    pub(super) async fn open(address: &Address, wait: Duration) -> Result<Connection, Error> {
+    pub(super) async fn open(address: &Arc<Address>, wait: Duration) -> Result<Connection, Error> {
         let ends = Instant::now() + wait;
         let hosts = address.hosts.iter().map(|host| async move {
-            let opened = until(ends, Connection::open_host(host, &address.encryption, wait)).await;
+            let opened = until(ends, Connection::open_host(address, host, wait)).await;
             opened.map_err(|error| {
                 let is_refused = matches!(error, Error::NoAccess(_));
                 let why = match error {
@@ -174,15 +173,12 @@ impl Connection {
     }
 
     async fn open_host(
+        address: &Arc<Address>,
         host: &Host,
-        encryption: &Encryption,
         wait: Duration,
     ) -> Result<Connection, Error> {
         let warnings = Arc::new(AtomicU64::new(0));
-        let client = match encryption {
-            Encryption::None => connect(host, NoTls, &warnings).await?,
-            Encryption::Tls(tls) => connect(host, tls.clone(), &warnings).await?,
-        };
+        let client = connect(host, address.tls.clone(), &warnings).await?;
         // A request that waits for a lock fails as busy before its time is up.
         let lock_timeout = wait.saturating_sub(AFTER_LOCK_TIMEOUT).max(AFTER_LOCK_TIMEOUT);
         let (time, lock_timeout) = (wait.as_millis(), lock_timeout.as_millis());
@@ -211,7 +207,7 @@ impl Connection {
             replanned_at_age_ms: AtomicU64::new(
                 FIRST_REPLAN_AGE.as_millis().try_into().unwrap_or(0),
             ),
-            cancelling: encryption.clone(),
+            address: Arc::clone(address),
             cancelled: AtomicBool::new(false),
             server: format!("{timeline} {}", server.try_get::<_, String>(2)?),
             timeline,
@@ -230,13 +226,8 @@ impl Connection {
     pub(super) async fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
         let token = self.client.cancel_token();
-        let asked = async {
-            match &self.cancelling {
-                Encryption::None => token.cancel_query(NoTls).await,
-                Encryption::Tls(tls) => token.cancel_query(tls.clone()).await,
-            }
-        };
-        let _ = tokio::time::timeout(CANCEL_WAIT, asked).await;
+        let cancelled = token.cancel_query(self.address.tls.clone());
+        let _ = tokio::time::timeout(CANCEL_WAIT, cancelled).await;
     }
 
     /// Ends a read at its deadline, and returns the failure. A server that cancels a statement on
@@ -361,11 +352,11 @@ impl Connection {
 
 /// Connects to a host. A task drives the connection until it ends, and counts the server's
 /// warnings: a commit with a warning may not have reached the standby.
-async fn connect<T>(host: &Host, tls: T, warnings: &Arc<AtomicU64>) -> Result<Client, Error>
-where
-    T: MakeTlsConnect<Socket>,
-    T::Stream: Send + 'static,
-{
+async fn connect(
+    host: &Host,
+    tls: MakeRustlsConnect,
+    warnings: &Arc<AtomicU64>,
+) -> Result<Client, Error> {
     let connected = host.config.connect(tls).await;
     let (client, mut connection) = connected.map_err(|error| no_access::of_host(host, error))?;
     let warnings = Arc::clone(warnings);

@@ -108,7 +108,7 @@ mod tests {
     /// The statement writes to the disk: its rows exceed the allowed memory.
     #[tokio::test]
     async fn the_server_writes_a_mebibyte_to_a_file() {
-        let address = Address::parse(Schema::new().url()).expect("an address");
+        let address = Arc::new(Address::parse(Schema::new().url()).expect("an address"));
         let connection = Connection::open(&address, INTERVAL).await.expect("a connection");
         connection.begin(BEGIN).await.expect("a transaction");
         let plan = format!("explain (analyze, buffers) {WRITE_FILE}");
