@@ -14,7 +14,6 @@ statements! {
         on conflict (name) do update set value = excluded.value";
     DELETE_ENTRY(name) = "delete from house where name = $name";
     COUNTER(name) -> i64 = "select last from counters where name = $name";
-    LOCK_COUNTER(name) = "update counters set last = last where name = $name";
     SET_COUNTER(name, last) = "insert into counters (name, last) values ($name, $last)
         on conflict (name) do update set last = excluded.last";
     RAISE_COUNTER(name, last) = "insert into counters (name, last) values ($name, $last)
@@ -22,7 +21,6 @@ statements! {
             then excluded.last else counters.last end";
     REPLACE_COUNTER(name, old, last) = "update counters set last = $last
         where name = $name and last = $old";
-    ADD(name, count) = "update counters set last = last + $count where name = $name";
     TAKE(name, count) -> i64 = "update counters set last = last + $count where name = $name
         returning last";
 }
@@ -86,7 +84,7 @@ pub(crate) async fn take(write: &Write<'_>, counter: &str, count: i64) -> Result
 
 /// Locks a counter until the transaction ends.
 pub(crate) async fn lock(write: &Write<'_>, counter: &str) -> Result<(), Error> {
-    write.execute(&LOCK_COUNTER, &[counter.into()]).await.map(|_| ())
+    take(write, counter, 0).await.map(drop)
 }
 
 /// Replaces the version of the fleet by a unique one.
@@ -135,8 +133,8 @@ pub(crate) async fn set_clock(write: &Write<'_>, now: UnixMs) -> Result<(), Erro
 /// Writes a row and restores it. The engine does not notice that nothing has changed, so the commit
 /// succeeds only if the data can be written.
 pub(crate) async fn change_nothing(write: &Write<'_>) -> Result<(), Error> {
-    for count in [1_i64, -1] {
-        write.execute(&ADD, &[AUDIT.into(), count.into()]).await?;
+    for count in [1, -1] {
+        take(write, AUDIT, count).await?;
     }
     Ok(())
 }

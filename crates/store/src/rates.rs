@@ -11,7 +11,6 @@ use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::histories::Opening;
 use crate::sql::{distinct, row, statements};
-use crate::sums::parse_currency;
 use crate::views::FleetView;
 use crate::{metadata, versions};
 
@@ -84,7 +83,7 @@ impl RateRow<'_> {
         let not_above_zero =
             || Error::Data(format!("the rate of {currency} on {day} is not above zero"));
         let rate = rate.ok_or_else(not_above_zero)?;
-        Ok(DatedRate { day, currency: parse_currency(currency)?, rate })
+        Ok(DatedRate { day, currency: Currency::parse(currency)?, rate })
     }
 }
 

@@ -127,11 +127,6 @@ pub(crate) enum SaleChange {
     Removed,
 }
 
-/// Parses a stored currency.
-pub(crate) fn parse_currency(code: &str) -> Result<Currency, Error> {
-    Currency::parse(code).map_err(|error| Error::Data(error.to_string()))
-}
-
 impl Sums {
     /// Reads the rows that sales will change. Others are read when they are written, which takes
     /// one more round trip.
@@ -164,7 +159,7 @@ impl Sums {
             .each_of(&DEVICES, &rows, &[group.into()], |row| {
                 let BlockRow { day, device_block: block, currency, devices, products } =
                     row.read()?;
-                let currency = parse_currency(currency)?.code();
+                let currency = Currency::parse(currency)?.code();
                 let (devices, products) = (devices.to_owned(), products.to_owned());
                 let stored = StoredBlock { devices, products };
                 self.stored.insert(BlockDay { day, block, currency }, stored);

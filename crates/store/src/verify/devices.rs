@@ -6,15 +6,15 @@ use crate::error::Error;
 use crate::sql::{row, statements};
 
 row! {
-    struct NameRow<'r> { device_code: &'r str, stored: &'r str, device_name: &'r str }
-    struct ListedRow<'r> { device_code: &'r str, listed: bool }
+    struct NameRow { device_code: String, stored: String, device_name: String }
+    struct ListedRow { device_code: String, listed: bool }
     #[derive(PartialEq)]
     struct CountRow { devices: i64, devices_from_ms: i64 }
 }
 
 statements! {
     /// The last owner's ledgers in which the device has another name.
-    OTHER_NAMES(group_no) -> NameRow<'_> = "select l.device_code, l.device_name as stored,
+    OTHER_NAMES(group_no) -> NameRow = "select l.device_code, l.device_name as stored,
             d.device_name
         from device_owners o
         join ledger l on l.group_no = $group_no and l.device_code = o.device_code
@@ -22,7 +22,7 @@ statements! {
         where o.group_no = $group_no and o.until_ms = 9223372036854775807
             and l.device_name <> d.device_name
         order by l.device_code";
-    LISTED_OTHERWISE(group_no) -> ListedRow<'_> = "select distinct o.device_code, o.listed
+    LISTED_OTHERWISE(group_no) -> ListedRow = "select distinct o.device_code, o.listed
         from device_owners o join devices d on d.device_no = o.device_no
         where o.group_no = $group_no and o.listed <> d.enabled
         order by o.device_code";
@@ -42,26 +42,21 @@ pub(super) async fn check(
     found: &mut Verified,
 ) -> Result<(), Error> {
     let number = [group.number.into()];
-    read.each(&OTHER_NAMES, &number, |row| {
-        let NameRow { device_code, stored, device_name } = row.read()?;
+    for row in read.all(&OTHER_NAMES, &number).await? {
+        let NameRow { device_code, stored, device_name } = row;
         found.differences.push(format!(
             "group {}, device {device_code}: the name {stored:?} is stored, the device is called \
              {device_name:?}",
             group.id
         ));
-        Ok(())
-    })
-    .await?;
-    read.each(&LISTED_OTHERWISE, &number, |row| {
-        let ListedRow { device_code, listed } = row.read()?;
+    }
+    for ListedRow { device_code, listed } in read.all(&LISTED_OTHERWISE, &number).await? {
         let error = match listed {
             true => "it is listed, the device is not enabled",
             false => "it is not listed, the device is enabled",
         };
         found.differences.push(format!("group {}, device {device_code}: {error}", group.id));
-        Ok(())
-    })
-    .await?;
+    }
     let counted = read.one::<CountRow>(&COUNTED, &number).await?;
     let listed = read.one::<CountRow>(&LISTED, &number).await?;
     let (Some(counted), Some(listed)) = (counted, listed) else { return Ok(()) };

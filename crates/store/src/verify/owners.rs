@@ -17,8 +17,8 @@ row! {
         since_ms: UnixMs,
         until_ms: UnixMs,
     }
-    struct NumberRow<'r> { device_code: &'r str, stored: i64, device_no: Option<i64> }
-    struct SinceRow<'r> { device_code: &'r str, stored: UnixMs, since_ms: UnixMs }
+    struct NumberRow { device_code: String, stored: i64, device_no: Option<i64> }
+    struct SinceRow { device_code: String, stored: UnixMs, since_ms: UnixMs }
     struct LedgerRow { group_no: GroupNo, group_id: String, device_no: DeviceNo }
     struct OrderRow { seq: i64, order_id: String }
 }
@@ -35,18 +35,18 @@ statements! {
         left join device_owners o on o.group_no = $group_no and o.device_code = l.device_code
         where l.group_no = $group_no and l.last_seq < l.first_seq and o.device_code is null
         order by l.device_code";
-    NUMBERS_OF_OWNERS(group_no) -> NumberRow<'_> = "select distinct o.device_code,
+    NUMBERS_OF_OWNERS(group_no) -> NumberRow = "select distinct o.device_code,
             o.device_no as stored, d.device_no
         from device_owners o left join devices d on d.device_code = o.device_code
         where o.group_no = $group_no and (d.device_no is null or d.device_no <> o.device_no)
         order by o.device_code";
-    NUMBERS_OF_LEDGERS(group_no) -> NumberRow<'_> = "select l.device_code,
+    NUMBERS_OF_LEDGERS(group_no) -> NumberRow = "select l.device_code,
             l.device_no as stored, d.device_no
         from ledger l left join devices d on d.device_code = l.device_code
         where l.group_no = $group_no and (d.device_no is null or d.device_no <> l.device_no)
         order by l.device_code";
     /// The ledgers that do not begin with the first period of their group.
-    OTHER_BEGINNINGS(group_no) -> SinceRow<'_> = "select l.device_code, l.since_ms as stored,
+    OTHER_BEGINNINGS(group_no) -> SinceRow = "select l.device_code, l.since_ms as stored,
             min(o.since_ms) as since_ms
         from ledger l
         join device_owners o on o.group_no = $group_no and o.device_code = l.device_code
@@ -72,9 +72,8 @@ const CHUNK: usize = 1_000;
 /// Checks that the periods of each device cover all time exactly once.
 pub(super) async fn check_periods(read: &Read<'_>, found: &mut Verified) -> Result<(), Error> {
     let mut last: Option<PeriodRow> = None;
-    read.each(&PERIODS, &[], |row| {
-        let period: PeriodRow = row.read()?;
-        let before = last.take().filter(|last| last.device_no == period.device_no);
+    for period in read.all::<PeriodRow>(&PERIODS, &[]).await? {
+        let before = last.filter(|last| last.device_no == period.device_no);
         let expected = before.map_or(UnixMs(0), |before| before.until_ms);
         if period.since_ms != expected {
             found.differences.push(format!(
@@ -83,9 +82,8 @@ pub(super) async fn check_periods(read: &Read<'_>, found: &mut Verified) -> Resu
             ));
         }
         last = Some(period);
-        Ok(())
-    })
-    .await
+    }
+    Ok(())
 }
 
 /// Checks that a group has a ledger of each device that it owns at any time, from its first period
@@ -101,17 +99,13 @@ pub(super) async fn check(
         (&OWNED_WITHOUT_LEDGER, "the group owns the device and has no ledger of it"),
         (&EMPTY_WITHOUT_OWNER, "the ledger has no orders, and the group never owns the device"),
     ] {
-        read.each(sql, &number, |row| {
-            let code: &str = row.read()?;
+        for code in read.all::<String>(sql, &number).await? {
             let name = format!("group {}, device {code}", group.id);
             found.differences.push(format!("{name}: {difference}"));
-            Ok(())
-        })
-        .await?;
+        }
     }
     for (sql, rows) in [(&NUMBERS_OF_OWNERS, "owners have"), (&NUMBERS_OF_LEDGERS, "ledger has")] {
-        read.each(sql, &number, |row| {
-            let NumberRow { device_code, stored, device_no } = row.read()?;
+        for NumberRow { device_code, stored, device_no } in read.all(sql, &number).await? {
             let device = match device_no {
                 Some(number) => format!("the device has number {number}"),
                 None => "the device does not exist".to_owned(),
@@ -120,20 +114,16 @@ pub(super) async fn check(
                 "group {}, device {device_code}: the {rows} device number {stored}, {device}",
                 group.id
             ));
-            Ok(())
-        })
-        .await?;
+        }
     }
-    read.each(&OTHER_BEGINNINGS, &number, |row| {
-        let SinceRow { device_code, stored, since_ms } = row.read()?;
+    for SinceRow { device_code, stored, since_ms } in read.all(&OTHER_BEGINNINGS, &number).await? {
         found.differences.push(format!(
             "group {}, device {device_code}: the ledger begins at {}, the group owns the device \
              from {} on",
             group.id, stored.0, since_ms.0
         ));
-        Ok(())
-    })
-    .await
+    }
+    Ok(())
 }
 
 impl Upkeep<'_> {

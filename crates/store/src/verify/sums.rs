@@ -97,13 +97,10 @@ impl Recount<'_> {
         let mut days: BTreeSet<Day> = stored.into_iter().collect();
         self.add_days_with_sales(&mut days).await?;
         let params = [self.group.number.into(), NO_SALE.into()];
-        self.read
-            .each(&GOODS_NAMES, &params, |row| {
-                let GoodsName { goods_id, goods_name, sale_at_ms } = row.read()?;
-                verified.names_without_sale.insert(goods_id, (sale_at_ms, goods_name));
-                Ok(())
-            })
-            .await?;
+        for named in self.read.all(&GOODS_NAMES, &params).await? {
+            let GoodsName { goods_id, goods_name, sale_at_ms } = named;
+            verified.names_without_sale.insert(goods_id, (sale_at_ms, goods_name));
+        }
         for day in days {
             let checked = self.check_day(day, verified).await;
             verified.note_damage(&format!("group {}, {day}", self.group.id), checked)?;

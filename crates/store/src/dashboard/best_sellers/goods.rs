@@ -19,7 +19,6 @@ use crate::devices::bind_listed_count;
 use crate::error::Error;
 use crate::scoped::HintedGroup;
 use crate::sql::{Row, row, statements};
-use crate::sums::parse_currency;
 use crate::versions::Versions;
 use crate::views::Reports;
 
@@ -205,7 +204,7 @@ impl Goods {
 
     fn add_product(&mut self, row: &Row<'_>) -> Result<(), Error> {
         let row: ProductRow<'_> = row.read()?;
-        let currency = parse_currency(row.currency)?;
+        let currency = Currency::parse(row.currency)?;
         let rate = match currency {
             Currency::USD => Some(Rate::ONE),
             _ => row.usd_per_unit_e12.and_then(Rate::from_parts),

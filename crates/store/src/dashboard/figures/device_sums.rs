@@ -11,7 +11,7 @@ use crate::dashboard::range::Range;
 use crate::error::Error;
 use crate::sql::row;
 use crate::sums::device_block::{SIZE, each_device, each_product, each_seller};
-use crate::sums::{parse_currency, totals_of};
+use crate::sums::totals_of;
 
 /// The sales of devices on the days of a range, as their rows are added.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl Currencies {
         if let Some(known) = self.0.iter().find(|known| known.code() == code) {
             return Ok(*known);
         }
-        let new = parse_currency(code)?;
+        let new = Currency::parse(code)?;
         self.0.push(new);
         Ok(new)
     }
