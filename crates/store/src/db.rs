@@ -284,22 +284,6 @@ impl Read<'_> {
         Ok(all)
     }
 
-    /// Prepares statements, and checks that they return the declared columns; `check` is the
-    /// authorization check that they may follow in a batch.
-    pub(crate) async fn prepare_all(
-        &self,
-        statements: Vec<&'static Sql>,
-        check: &'static Sql,
-    ) -> Result<(), Error> {
-        for sql in statements {
-            match self {
-                Read::Sqlite(connection) => sqlite::prepare(connection, sql)?,
-                Read::Postgres(transaction) => transaction.prepare(sql, check).await?,
-            }
-        }
-        Ok(())
-    }
-
     /// Returns the damage that checks of SQLite's integrity find in the database file. PostgreSQL
     /// has separate tools for that.
     pub(crate) fn integrity(&self, checks: &'static [Sql]) -> Result<Vec<String>, Error> {

@@ -1,4 +1,4 @@
-//! Plans, for tests that count the rows that a statement reads.
+//! The columns of statements, and plans, for tests that count the rows that a statement reads.
 
 use std::time::Duration;
 
@@ -81,6 +81,21 @@ impl Sqlite {
             steps.push(row.get("detail").expect("its text"));
         }
         steps
+    }
+}
+
+/// SQLite prepares every statement, and returns its declared columns.
+#[tokio::test]
+async fn every_statement_compiles() {
+    let database = sqlite().await;
+    let all = crate::statements::all();
+    // The list of every module is included: together they are at least as long.
+    assert!(all.len() >= 84, "only {} statements", all.len());
+    for sql in all {
+        let statement = database.connection.prepare(sql.for_sqlite().expect("a statement"));
+        let statement = statement.unwrap_or_else(|error| panic!("{}: {error}", sql.name));
+        sql.check_columns(&statement.column_names().collect::<Vec<_>>())
+            .expect("the declared columns");
     }
 }
 

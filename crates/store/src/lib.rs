@@ -27,6 +27,7 @@ mod dry_run;
 mod error;
 #[cfg(test)]
 mod explain;
+mod faults;
 mod file_system;
 mod fleet;
 mod followers;
@@ -57,6 +58,7 @@ mod session_clock;
 mod sessions;
 mod sql;
 mod state;
+#[cfg(test)]
 mod statements;
 mod sums;
 mod transfer;

@@ -16,7 +16,7 @@ use kiosque_model::{
 use crate::accounts::{self, AccountRow, Credentials, GroupRow};
 use crate::db::{Bound, CheckedRead, Deadline, Write};
 use crate::error::{Error, Refused};
-use crate::sql::{Row, Sql, row, statements};
+use crate::sql::{Row, row, statements};
 use crate::state::State;
 use crate::views::Sessions;
 use crate::{audit, known_sources};
@@ -112,11 +112,6 @@ impl CheckedRead for SessionCheck {
     fn add(&mut self, _: usize, _: &Row<'_>) -> Result<(), Error> {
         Ok(())
     }
-}
-
-/// Returns the statement of the session check.
-pub(crate) fn check_statement() -> &'static Sql {
-    &SESSION
 }
 
 /// Binds the session check to the account of a claim, and to the id of another group that its query

@@ -15,6 +15,7 @@ use crate::scoped::{HintedGroup, presumed_group};
 use crate::versions::versions;
 use crate::views::Reports;
 
+#[cfg(test)]
 pub(super) use goods::all;
 
 /// The sales of one product.

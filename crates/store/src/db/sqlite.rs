@@ -347,13 +347,5 @@ fn each_of<'r, 'v: 'r>(
     Ok(())
 }
 
-/// Prepares a statement, and checks the columns that it returns.
-pub(super) fn prepare(connection: &Connection, sql: &'static Sql) -> Result<(), Error> {
-    match connection.prepare(sql.for_sqlite()?) {
-        Ok(statement) => sql.check_columns(&statement.column_names().collect::<Vec<_>>()),
-        Err(error) => Err(Error::Data(format!("statement {}: {error}", sql.name))),
-    }
-}
-
 #[cfg(test)]
 mod tests;

@@ -76,8 +76,8 @@
 //! planned once instead of for each use, if it accesses one table and one group.
 //!
 //! The columns of the rows are the first parameters, in order; the declared parameters follow.
-//! Anything else is refused with the reason, when the statement is first used and by
-//! `Upkeep::prepare_all`.
+//! Anything else is refused with the reason, when the statement is first used and by the tests of
+//! all statements.
 
 mod form;
 

@@ -4,24 +4,13 @@ use kiosque_model::Zone;
 use kiosque_store::{Error, OpenOptions, Store, WhenAbsent};
 use kiosque_testkit::{TestData, TestStore, open, open_options};
 
-/// Every statement can be prepared on both engines.
-#[tokio::test]
-async fn every_statement_compiles() {
-    for data in [TestData::sqlite(), TestData::postgres()] {
-        let count = TestStore::on(data).await.store.upkeep().prepare_all().await.unwrap();
-        // The list of every module is included: together they are at least as long.
-        assert!(count >= 84, "only {count} statements");
-    }
-}
-
 /// A migration that has run is not run again; its checksum identifies it.
 #[tokio::test]
 async fn data_that_is_opened_again_is_as_it_was() {
     let fixture = TestStore::with_fleet().await;
     let before = fixture.rows();
-    let again = open(&fixture.data, None).await.unwrap();
+    open(&fixture.data, None).await.unwrap();
     assert_eq!(fixture.rows(), before);
-    again.upkeep().prepare_all().await.unwrap();
     assert_eq!(fixture.query("select number, name from migrations"), ["1|first"]);
 }
 

@@ -206,3 +206,40 @@ async fn finish(rows: RowStream) -> Result<(), Error> {
     pin!(rows).try_next().await?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::db::postgres::address::Address;
+    use crate::{explain, statements};
+
+    /// Every statement is prepared alone and behind the check, and returns its declared columns.
+    #[tokio::test]
+    async fn every_statement_compiles() {
+        let schema = explain::with_tables().await;
+        let address = Arc::new(Address::parse(schema.url()).expect("an address"));
+        let opened = Connection::open(&address, Duration::from_secs(60)).await;
+        let connection = opened.expect("a connection");
+        let mut all = statements::all().into_iter();
+        let check = all.find(|sql| sql.name.ends_with("::sessions::SESSION"));
+        let check = check.expect("the session check");
+        for sql in statements::all() {
+            let prepared = async {
+                let statement = connection.statement(sql).await?;
+                if !sql.bulk_types()?.is_empty() {
+                    connection.client.prepare(sql.of_row_for_postgres()?).await?;
+                }
+                if sql.for_postgres()?.starts_with("select ") {
+                    connection.with_check(check, sql).await?;
+                }
+                let columns: Vec<&str> = statement.columns().iter().map(|one| one.name()).collect();
+                sql.check_columns(&columns)
+            };
+            let prepared: Result<(), Error> = prepared.await;
+            prepared.unwrap_or_else(|error| panic!("{}: {error}", sql.name));
+        }
+    }
+}

@@ -159,30 +159,6 @@ impl Transaction<'_> {
         Ok(self.run(sql, (variant, &text), &params, &mut |_| Ok(())).await? > 0)
     }
 
-    /// Prepares a statement, alone and behind an authorization check, and checks the columns that
-    /// it returns.
-    pub(crate) async fn prepare(
-        &self,
-        sql: &'static Sql,
-        check: &'static Sql,
-    ) -> Result<(), Error> {
-        let text = sql.for_postgres()?;
-        let prepared = async {
-            let statement = self.connection.client.prepare(text).await?;
-            if !sql.bulk_types()?.is_empty() {
-                self.connection.client.prepare(sql.of_row_for_postgres()?).await?;
-            }
-            if text.starts_with("select ") {
-                self.connection.with_check(check, sql).await?;
-            }
-            Ok(statement)
-        };
-        let fault = |error: Error| Error::Data(format!("statement {}: {error}", sql.name));
-        let statement = prepared.await.map_err(fault)?;
-        let columns: Vec<&str> = statement.columns().iter().map(|column| column.name()).collect();
-        sql.check_columns(&columns)
-    }
-
     /// Runs the statements of a script one by one: Citus sends the whole text with some of them to
     /// the workers, which refuse more than one statement.
     pub(crate) async fn script(&self, text: &str) -> Result<(), Error> {
