@@ -24,14 +24,14 @@ use crate::sums::{SaleChange, Sums};
 
 row! {
     struct TradeNoInHolder<'r> { trade_no_in: &'r str, order_id: &'r str }
-    struct LastSeq { device_no: DeviceNo, last_seq: i64, blocked_seq: i64 }
+    struct LedgerRow { device_code: String, device_no: DeviceNo, last_seq: i64, blocked_seq: i64 }
 }
 
 statements! {
     HOLDERS(group_no) -> TradeNoInHolder<'_> = "select o.trade_no_in, o.order_id
         from {each r: number text}
         cross join orders o where o.group_no = $group_no and o.trade_no_in = r.number";
-    LAST_SEQS(group_no) -> LastSeq = "select l.device_no, l.last_seq, l.blocked_seq
+    LEDGERS(group_no) -> LedgerRow = "select l.device_code, l.device_no, l.last_seq, l.blocked_seq
         from {each r: code text}
         cross join ledger l where l.group_no = $group_no and l.device_code = r.code";
     SET_LEDGER(group_no) = "update ledger set last_seq = r.last_seq,
@@ -47,13 +47,14 @@ statements! {
         where device_no = $device_no";
 }
 
-/// The new values of a device's ledger.
-struct LedgerUpdate {
+/// The ledger of a device.
+struct Ledger {
     code: String,
     last_seq: i64,
     /// The last order in a complete block, before the batch.
     blocked_seq: i64,
-    active_ms: i64,
+    /// The last activity of the device in the batch; `None` while the batch changes nothing.
+    active_ms: Option<i64>,
 }
 
 /// One group's part of a batch.
@@ -67,9 +68,7 @@ pub(super) struct GroupWriter<'a> {
     holders: HashMap<String, Option<String>>,
     /// Orders whose internal trade number an update has cleared.
     cleared: Vec<[Value<'static>; 2]>,
-    /// The last order of each device, and its last order in a complete block.
-    last_seqs: HashMap<DeviceNo, (i64, i64)>,
-    ledgers: BTreeMap<DeviceNo, LedgerUpdate>,
+    ledgers: BTreeMap<DeviceNo, Ledger>,
     blocks: BlockChanges,
     last_change: i64,
     /// The change numbers before the batch.
@@ -94,7 +93,7 @@ impl<'a> GroupWriter<'a> {
         let codes = distinct(orders.iter().map(|one| one.order.device_code.as_str()));
         let mut stored = HashMap::with_capacity(orders.len());
         let mut damaged = DamagedOrders::default();
-        let (mut holders, mut last_seqs) = (HashMap::new(), HashMap::new());
+        let (mut holders, mut ledgers) = (HashMap::new(), BTreeMap::new());
         let mut sums = Sums::default();
         let sales =
             orders.iter().filter_map(|one| Some((one.ownership.device, one.order.sale.as_ref()?)));
@@ -110,9 +109,9 @@ impl<'a> GroupWriter<'a> {
                 holders.insert(trade_no_in.to_owned(), Some(order_id.to_owned()));
                 Ok(())
             }),
-            write.each_of(&LAST_SEQS, &codes, &of_group, |row| {
-                let LastSeq { device_no, last_seq, blocked_seq } = row.read()?;
-                last_seqs.insert(device_no, (last_seq, blocked_seq));
+            write.each_of(&LEDGERS, &codes, &of_group, |row| {
+                let LedgerRow { device_code: code, device_no, last_seq, blocked_seq } = row.read()?;
+                ledgers.insert(device_no, Ledger { code, last_seq, blocked_seq, active_ms: None });
                 Ok(())
             }),
             ChangeCounter::read(write, group, batch.history),
@@ -125,8 +124,7 @@ impl<'a> GroupWriter<'a> {
             damaged,
             holders,
             cleared: Vec::new(),
-            last_seqs,
-            ledgers: BTreeMap::new(),
+            ledgers,
             blocks: BlockChanges::default(),
             last_change: counter.last_change_no,
             counter,
@@ -149,7 +147,7 @@ impl<'a> GroupWriter<'a> {
         stored_in: Option<GroupNo>,
     ) -> Result<OrderOutcome, Error> {
         let order = one.order;
-        if !self.last_seqs.contains_key(&one.ownership.device) {
+        if !self.ledgers.contains_key(&one.ownership.device) {
             return self.inconsistent(one).await;
         }
         if let Some(refused) = self.damaged.refuse(order.order_id.as_str()) {
@@ -296,19 +294,10 @@ impl<'a> GroupWriter<'a> {
 
     /// Returns the ledger of an order's device, with the order recorded as activity at the start of
     /// its trade.
-    fn ledger_of(
-        &mut self,
-        device: DeviceNo,
-        order: &Incoming,
-    ) -> Result<&mut LedgerUpdate, Error> {
-        let code = order.device_code.as_str();
+    fn ledger_of(&mut self, device: DeviceNo, order: &Incoming) -> Result<&mut Ledger, Error> {
         let active_ms = order.trade_start.0.min(self.batch.options.now.0);
-        let (last_seq, blocked_seq) = self.last_seqs.get(&device).copied().ok_or_else(|| {
-            Error::Data(format!("device {code} has no ledger in its owner's group"))
-        })?;
-        let new = || LedgerUpdate { code: code.to_owned(), last_seq, blocked_seq, active_ms };
-        let ledger = self.ledgers.entry(device).or_insert_with(new);
-        ledger.active_ms = ledger.active_ms.max(active_ms);
+        let ledger = self.ledgers.get_mut(&device).ok_or(Error::Gone)?;
+        ledger.active_ms = ledger.active_ms.max(Some(active_ms));
         Ok(ledger)
     }
 
@@ -341,6 +330,7 @@ impl<'a> GroupWriter<'a> {
             let rows = packed.iter().filter(move |(kind, ..)| *kind == wanted);
             rows.map(|(_, order, record)| StoredOrder { record, ..*order })
         };
+        self.ledgers.retain(|_, ledger| ledger.active_ms.is_some());
         let ledgers = self.ledgers.values().map(|ledger| {
             let (code, blocked_seq) = (ledger.code.as_str(), blocked_seq(ledger.last_seq));
             [code.into(), ledger.last_seq.into(), blocked_seq.into(), ledger.active_ms.into()]

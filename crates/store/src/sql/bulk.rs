@@ -133,24 +133,7 @@ impl<'a> Bulk<'a> {
         let (look_up, alias, columns) = declaration(inner)?;
         let form = form(before, after, look_up)?;
         let arrays = arrays(alias, &columns);
-        let bulk = Bulk { open, close: open + 1 + length, alias, columns, form, arrays };
-        bulk.check_references(before)?;
-        bulk.check_references(after)?;
-        Ok(Some(bulk))
-    }
-
-    /// Checks that every use of the alias refers to a column.
-    fn check_references(&self, tokens: &[Token<'_>]) -> Result<(), String> {
-        for at in (0..tokens.len()).filter(|at| is_alias(tokens, *at, self.alias)) {
-            if column(tokens, at, self.alias).and_then(|name| self.position(name)).is_none() {
-                let named = match tokens.get(at + 2).map(|token| token.kind) {
-                    Some(Kind::Word(name)) => name,
-                    _ => "",
-                };
-                return Err(format!("{}.{named} is not a column of {{rows …}}", self.alias));
-            }
-        }
-        Ok(())
+        Ok(Some(Bulk { open, close: open + 1 + length, alias, columns, form, arrays }))
     }
 
     /// Returns the position, from 1, of the column with a name.
@@ -187,7 +170,7 @@ impl<'a> Bulk<'a> {
                 all = before;
                 all.extend(after.get(2..).unwrap_or_default());
             }
-            Form::Update | Form::Delete => {
+            Form::Change => {
                 all = before.get(..from).unwrap_or_default().to_vec();
                 all.extend(&after);
             }

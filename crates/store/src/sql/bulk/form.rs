@@ -9,8 +9,8 @@ pub(super) const NOT_ROWS: &str = "{ begins no {rows NAME: COLUMN TYPE, …}";
 pub(super) enum Form<'a> {
     Select(LookUp),
     Insert(Insert<'a>),
-    Update,
-    Delete,
+    /// An update or a delete.
+    Change,
 }
 
 /// How PostgreSQL runs a look-up.
@@ -90,8 +90,7 @@ pub(super) fn form<'a>(
     }
     match statement {
         Some(Kind::Word("select")) if next(&["cross", "join"]) => Ok(Form::Select(look_up)),
-        Some(Kind::Word("update")) if next(&["where"]) => Ok(Form::Update),
-        Some(Kind::Word("delete")) if next(&["where"]) => Ok(Form::Delete),
+        Some(Kind::Word("update" | "delete")) if next(&["where"]) => Ok(Form::Change),
         Some(Kind::Word(name @ ("select" | "update" | "delete"))) => {
             let expected = if name == "select" { "cross join" } else { "where" };
             Err(format!("expected `{expected}` after the rows of a bulk {name}"))
