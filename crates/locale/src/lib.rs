@@ -1,5 +1,4 @@
-//! The texts for integrators in each language. The `match` has no catch-all: a message that lacks a
-//! language does not compile.
+//! The texts for integrators in each language. A message that lacks a language does not compile.
 
 use kiosque_contract::{Code, Envelope};
 use kiosque_model::Refusal;
@@ -59,6 +58,9 @@ fn unsupported(text: &str) -> OutOfRange {
     OutOfRange(format!("{text:?} is not supported; use en or zh-CN"))
 }
 
+/// A text in each language, in the order of [`Locale::ALL`].
+type Texts = [&'static str; Locale::ALL.len()];
+
 /// A message of ENV-3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, VariantArray)]
 pub enum Message {
@@ -116,21 +118,13 @@ impl Message {
     /// Returns the code of the message.
     #[must_use]
     pub const fn code(self) -> Code {
-        match self {
-            Message::Success => Code::Success,
-            Message::ApiNotEnabled
-            | Message::NoGroup
-            | Message::GroupClosed
-            | Message::OutOfScope
-            | Message::OrderUnknown
-            | Message::Invalid
-            | Message::TooManyFailures => Code::Business,
-            Message::Credentials => Code::Credentials,
-            Message::TokenMissing => Code::TokenMissing,
-            Message::TokenInvalid => Code::TokenInvalid,
-            Message::NotFound => Code::NotFound,
-            Message::System => Code::System,
-        }
+        self.code_and_texts().0
+    }
+
+    /// Returns the text, exactly as in ENV-3.
+    #[must_use]
+    pub const fn text(self, locale: Locale) -> &'static str {
+        self.code_and_texts().1[locale as usize]
     }
 
     /// Returns the envelope with this message; `enMsg` is null on success alone (ENV-6).
@@ -140,139 +134,114 @@ impl Message {
         Envelope { code: self.code().number(), msg: self.text(locale).into(), en_msg, data }
     }
 
-    /// Returns the text, exactly as in ENV-3.
-    #[must_use]
-    pub const fn text(self, locale: Locale) -> &'static str {
-        match (self, locale) {
-            (Message::Success, Locale::En) => "success",
-            (Message::Success, Locale::ZhCn) => "成功",
-            (Message::ApiNotEnabled, Locale::En) => {
-                "Third-party API access is not enabled for this account. \
-                 Please contact the platform operator."
+    const fn code_and_texts(self) -> (Code, Texts) {
+        match self {
+            Message::Success => (Code::Success, ["success", "成功"]),
+            Message::ApiNotEnabled => {
+                let en = "Third-party API access is not enabled for this account. \
+                    Please contact the platform operator.";
+                (Code::Business, [en, "该账号未开通第三方 API 权限，请联系平台运营人员。"])
             }
-            (Message::ApiNotEnabled, Locale::ZhCn) => {
-                "该账号未开通第三方 API 权限，请联系平台运营人员。"
+            Message::NoGroup => {
+                let en = "Current user is not bound to any group, login denied";
+                (Code::Business, [en, "当前用户未绑定任何集团，禁止登录"])
             }
-            (Message::NoGroup, Locale::En) => {
-                "Current user is not bound to any group, login denied"
+            Message::GroupClosed => {
+                let en = "Group does not exist or has been deactivated";
+                (Code::Business, [en, "集团不存在或已停用"])
             }
-            (Message::NoGroup, Locale::ZhCn) => "当前用户未绑定任何集团，禁止登录",
-            (Message::GroupClosed, Locale::En) => "Group does not exist or has been deactivated",
-            (Message::GroupClosed, Locale::ZhCn) => "集团不存在或已停用",
-            (Message::OutOfScope, Locale::En) => {
-                "Requested device/group is not within your permission scope"
+            Message::OutOfScope => {
+                let en = "Requested device/group is not within your permission scope";
+                (Code::Business, [en, "请求的设备或集团不在您的权限范围内"])
             }
-            (Message::OutOfScope, Locale::ZhCn) => "请求的设备或集团不在您的权限范围内",
-            (Message::OrderUnknown, Locale::En) => "Order does not exist",
-            (Message::OrderUnknown, Locale::ZhCn) => "订单不存在",
-            (Message::Invalid, Locale::En) => "The request is not valid",
-            (Message::Invalid, Locale::ZhCn) => "请求参数不合法",
-            (Message::TooManyFailures, Locale::En) => {
-                "Too many failed logins. Please try again later."
+            Message::OrderUnknown => (Code::Business, ["Order does not exist", "订单不存在"]),
+            Message::Invalid => (Code::Business, ["The request is not valid", "请求参数不合法"]),
+            Message::TooManyFailures => {
+                let en = "Too many failed logins. Please try again later.";
+                (Code::Business, [en, "登录失败次数过多，请稍后再试。"])
             }
-            (Message::TooManyFailures, Locale::ZhCn) => "登录失败次数过多，请稍后再试。",
-            (Message::Credentials, Locale::En) => "User name or password is wrong.",
-            (Message::Credentials, Locale::ZhCn) => "用户名或密码错误。",
-            (Message::TokenMissing, Locale::En) => "Request head doesnot have token",
-            (Message::TokenMissing, Locale::ZhCn) => "请求头缺少 token",
-            (Message::TokenInvalid, Locale::En) => {
-                "Token is incorrect or invalid,please login again"
+            Message::Credentials => {
+                (Code::Credentials, ["User name or password is wrong.", "用户名或密码错误。"])
             }
-            (Message::TokenInvalid, Locale::ZhCn) => "token 错误或已失效，请重新登录",
-            (Message::NotFound, Locale::En) => "Not found",
-            (Message::NotFound, Locale::ZhCn) => "路径不存在",
-            (Message::System, Locale::En) => "system error",
-            (Message::System, Locale::ZhCn) => "系统错误",
+            Message::TokenMissing => {
+                (Code::TokenMissing, ["Request head doesnot have token", "请求头缺少 token"])
+            }
+            Message::TokenInvalid => {
+                let en = "Token is incorrect or invalid,please login again";
+                (Code::TokenInvalid, [en, "token 错误或已失效，请重新登录"])
+            }
+            Message::NotFound => (Code::NotFound, ["Not found", "路径不存在"]),
+            Message::System => (Code::System, ["system error", "系统错误"]),
         }
     }
 }
 
-const FOREIGN_CURSOR_EN: &str = "must be the value of next in an answer for the selected group; if \
-    it is, the data was restored to an earlier state: begin again with null";
-const FOREIGN_CURSOR_ZH_CN: &str =
-    "必须是当前集团某次应答中的 next；如果已经是，则数据已恢复到较早的状态：请以 null 重新开始";
-
-const FINER_UNIT_EN: &str = "must be in milliseconds; sixteen digits look like microseconds, \
-    nineteen like nanoseconds";
-
 /// Returns a violation in words, beginning with the field.
 #[must_use]
 pub fn violation(violation: &Violation, locale: Locale) -> String {
-    let field = violation.field;
-    match (violation.kind, locale) {
-        (ViolationKind::Blank, Locale::En) => format!("{field} must not be blank"),
-        (ViolationKind::Blank, Locale::ZhCn) => format!("{field} 不能为空"),
-        (ViolationKind::NotText, Locale::En) => format!("{field} must be a string"),
-        (ViolationKind::NotText, Locale::ZhCn) => format!("{field} 必须是字符串"),
-        (ViolationKind::NotFlag, Locale::En) => format!("{field} must be true or false"),
-        (ViolationKind::NotFlag, Locale::ZhCn) => format!("{field} 必须是 true 或 false"),
-        (ViolationKind::NotInteger, Locale::En) => format!("{field} must be an integer"),
-        (ViolationKind::NotInteger, Locale::ZhCn) => format!("{field} 必须是整数"),
-        (ViolationKind::NotZeroOrOne, Locale::En) => format!("{field} must be 0 or 1"),
-        (ViolationKind::NotZeroOrOne, Locale::ZhCn) => format!("{field} 必须是 0 或 1"),
-        (ViolationKind::NotPositive, Locale::En) => format!("{field} must be a positive integer"),
-        (ViolationKind::NotPositive, Locale::ZhCn) => format!("{field} 必须是正整数"),
-        (ViolationKind::Negative, Locale::En) => format!("{field} must not be negative"),
-        (ViolationKind::Negative, Locale::ZhCn) => format!("{field} 不能为负数"),
-        (ViolationKind::OverMaximum(most), Locale::En) => format!("{field} must be at most {most}"),
-        (ViolationKind::OverMaximum(most), Locale::ZhCn) => format!("{field} 不能大于 {most}"),
-        (ViolationKind::NotCursor, Locale::En) => {
-            format!("{field} must be the value of next in an answer, or null")
+    let (number, texts) = number_and_texts(violation.kind);
+    let text = texts[locale as usize].replace("{}", &number);
+    format!("{} {text}", violation.field)
+}
+
+/// Returns the texts of a violation after its field, and the number that replaces `{}` in them.
+fn number_and_texts(kind: ViolationKind) -> (String, Texts) {
+    let number = match kind {
+        ViolationKind::OverMaximum(most) | ViolationKind::TooMuchWork(most) => most.to_string(),
+        ViolationKind::RangeTooLong(days) | ViolationKind::RangeToNowTooLong(days) => {
+            days.to_string()
         }
-        (ViolationKind::NotCursor, Locale::ZhCn) => {
-            format!("{field} 必须是某次应答中的 next，或为 null")
+        ViolationKind::TooMany(most) => most.to_string(),
+        _ => String::new(),
+    };
+    let texts = match kind {
+        ViolationKind::Blank => ["must not be blank", "不能为空"],
+        ViolationKind::NotText => ["must be a string", "必须是字符串"],
+        ViolationKind::NotFlag => ["must be true or false", "必须是 true 或 false"],
+        ViolationKind::NotInteger => ["must be an integer", "必须是整数"],
+        ViolationKind::NotZeroOrOne => ["must be 0 or 1", "必须是 0 或 1"],
+        ViolationKind::NotPositive => ["must be a positive integer", "必须是正整数"],
+        ViolationKind::Negative => ["must not be negative", "不能为负数"],
+        ViolationKind::OverMaximum(_) => ["must be at most {}", "不能大于 {}"],
+        ViolationKind::NotCursor => [
+            "must be the value of next in an answer, or null",
+            "必须是某次应答中的 next，或为 null",
+        ],
+        ViolationKind::ForeignCursor => [
+            "must be the value of next in an answer for the selected group; if it is, the data was \
+             restored to an earlier state: begin again with null",
+            "必须是当前集团某次应答中的 next；如果已经是，则数据已恢复到较早的状态：请以 null \
+             重新开始",
+        ],
+        ViolationKind::Repeated => ["must be given once", "只能出现一次"],
+        ViolationKind::AfterEnd => ["must not be after endTimestamp", "不能晚于 endTimestamp"],
+        ViolationKind::AfterNow => {
+            ["must not be after now, the default end", "不能晚于当前时间（默认的结束时间）"]
         }
-        (ViolationKind::ForeignCursor, Locale::En) => format!("{field} {FOREIGN_CURSOR_EN}"),
-        (ViolationKind::ForeignCursor, Locale::ZhCn) => format!("{field} {FOREIGN_CURSOR_ZH_CN}"),
-        (ViolationKind::Repeated, Locale::En) => format!("{field} must be given once"),
-        (ViolationKind::Repeated, Locale::ZhCn) => format!("{field} 只能出现一次"),
-        (ViolationKind::AfterEnd, Locale::En) => format!("{field} must not be after endTimestamp"),
-        (ViolationKind::AfterEnd, Locale::ZhCn) => format!("{field} 不能晚于 endTimestamp"),
-        (ViolationKind::AfterNow, Locale::En) => {
-            format!("{field} must not be after now, the default end")
+        ViolationKind::NoTradeNumber => {
+            ["or tradeNoIn must not be blank", "与 tradeNoIn 不能同时为空"]
         }
-        (ViolationKind::AfterNow, Locale::ZhCn) => {
-            format!("{field} 不能晚于当前时间（默认的结束时间）")
+        ViolationKind::NotTexts => ["must be a list of strings", "必须是字符串数组"],
+        ViolationKind::TooMany(_) => ["must have at most {} entries", "最多包含 {} 项"],
+        ViolationKind::RangeTooLong(_) => {
+            ["must not be more than {} days before endTimestamp", "距 endTimestamp 不能超过 {} 天"]
         }
-        (ViolationKind::NoTradeNumber, Locale::En) => {
-            format!("{field} or tradeNoIn must not be blank")
-        }
-        (ViolationKind::NoTradeNumber, Locale::ZhCn) => {
-            format!("{field} 与 tradeNoIn 不能同时为空")
-        }
-        (ViolationKind::NotTexts, Locale::En) => format!("{field} must be a list of strings"),
-        (ViolationKind::NotTexts, Locale::ZhCn) => format!("{field} 必须是字符串数组"),
-        (ViolationKind::TooMany(most), Locale::En) => {
-            format!("{field} must have at most {most} entries")
-        }
-        (ViolationKind::TooMany(most), Locale::ZhCn) => format!("{field} 最多包含 {most} 项"),
-        (ViolationKind::RangeTooLong(days), Locale::En) => {
-            format!("{field} must not be more than {days} days before endTimestamp")
-        }
-        (ViolationKind::RangeTooLong(days), Locale::ZhCn) => {
-            format!("{field} 距 endTimestamp 不能超过 {days} 天")
-        }
-        (ViolationKind::RangeToNowTooLong(days), Locale::En) => {
-            format!("{field} must not be more than {days} days before now, the default end")
-        }
-        (ViolationKind::RangeToNowTooLong(days), Locale::ZhCn) => {
-            format!("{field} 距当前时间（默认的结束时间）不能超过 {days} 天")
-        }
-        (ViolationKind::Seconds, Locale::En) => format!("{field} {NOT_SECONDS}"),
-        (ViolationKind::Seconds, Locale::ZhCn) => {
-            format!("{field} 必须以毫秒为单位；十位数字像是秒")
-        }
-        (ViolationKind::FinerUnit, Locale::En) => format!("{field} {FINER_UNIT_EN}"),
-        (ViolationKind::FinerUnit, Locale::ZhCn) => {
-            format!("{field} 必须以毫秒为单位；十六位数字像是微秒，十九位数字像是纳秒")
-        }
-        (ViolationKind::TooMuchWork(most), Locale::En) => {
-            format!("{field} must be later: deviceCodes × days must be at most {most}")
-        }
-        (ViolationKind::TooMuchWork(most), Locale::ZhCn) => {
-            format!("{field} 过早：deviceCodes × 天数不能超过 {most}")
-        }
-    }
+        ViolationKind::RangeToNowTooLong(_) => [
+            "must not be more than {} days before now, the default end",
+            "距当前时间（默认的结束时间）不能超过 {} 天",
+        ],
+        ViolationKind::Seconds => [NOT_SECONDS, "必须以毫秒为单位；十位数字像是秒"],
+        ViolationKind::FinerUnit => [
+            "must be in milliseconds; sixteen digits look like microseconds, nineteen like \
+             nanoseconds",
+            "必须以毫秒为单位；十六位数字像是微秒，十九位数字像是纳秒",
+        ],
+        ViolationKind::TooMuchWork(_) => [
+            "must be later: deviceCodes × days must be at most {}",
+            "过早：deviceCodes × 天数不能超过 {}",
+        ],
+    };
+    (number, texts)
 }
 
 #[cfg(test)]
