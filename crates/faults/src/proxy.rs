@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use kiosque_clock::Clock;
@@ -15,7 +16,7 @@ use kiosque_model::{Limits, TrustedProxies, UnixMs};
 use crate::FAULT_HEADER;
 use crate::calls::{Call, Calls, call_at};
 use crate::fault::Kind;
-use crate::forward::{ALTERED_MAX_BYTES, ANSWER_READ_BYTES, Answer, Read};
+use crate::forward::{Read, remove_headers_of_connection};
 use crate::made;
 use crate::plan::{Faults, Plan, Planned};
 use crate::rows::{EXPIRES_IN, PageAsked, Success, TOTAL};
@@ -44,16 +45,16 @@ impl FaultProxy {
     /// shutdown deadline.
     pub async fn serve(self, listener: Listener, limits: Limits, end: impl Future<Output = ()>) {
         let options = ConnectionOptions {
-            limits,
+            limits: limits.clone(),
             trusted_proxies: TrustedProxies::default(),
             metrics: ConnectionMetrics::unregistered(),
             when_full: WhenFull::Refused,
         };
         let stop = Stop::default();
-        let proxy = Arc::new(self);
+        let proxy = Arc::new((self, limits));
         let answer = Box::new(move |request, _: IpAddr| {
             let proxy = Arc::clone(&proxy);
-            Box::pin(async move { proxy.answer(request).await }) as _
+            Box::pin(async move { proxy.0.answer(request, &proxy.1).await }) as _
         });
         let serving = listener.serve(options, answer, stop.clone());
         let ending = async {
@@ -64,10 +65,10 @@ impl FaultProxy {
         open.drain().await;
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Response<Content> {
+    async fn answer(&self, request: Request<Incoming>, limits: &Limits) -> Response<Content> {
         let call = call_at(request.uri().path());
         let number = self.calls.fetch_add(1, Ordering::Relaxed);
-        let Some(request) = Read::of(request).await else {
+        let Some(request) = Read::of(request, limits).await else {
             let status = StatusCode::PAYLOAD_TOO_LARGE;
             return made::failed(status, "the body of the request is too large or incomplete");
         };
@@ -110,12 +111,12 @@ impl FaultProxy {
         names: &mut Names,
     ) -> Response<Content> {
         let is_altered = plan.faults.iter().any(|fault| alters_json(fault.kind));
-        let max_bytes = if is_altered { ALTERED_MAX_BYTES } else { ANSWER_READ_BYTES };
         let before = self.page_before(request, plan).await;
-        let mut answer = match self.server.send(request.request()).await {
-            Ok(response) => Answer::read(response, max_bytes).await,
+        let mut answer = match self.server.exchange(request.request()).await {
+            Ok(answer) => answer,
             Err(error) => return unreachable(&error),
         };
+        remove_headers_of_connection(answer.headers_mut());
         if let Some(call) = call.filter(|call| is_altered || Calls::Sessions.contains(call)) {
             self.alter((request, call), plan, before.as_ref(), now, (&mut answer, names));
         }
@@ -124,7 +125,7 @@ impl FaultProxy {
             _ => None,
         });
         if let Some(date) = clock.and_then(|offset_ms| http_date(now.plus_ms(offset_ms))) {
-            answer.head.headers.insert(header::DATE, date);
+            answer.headers_mut().insert(header::DATE, date);
             names.push(Kind::Clock(0).name());
         }
         let is_lost = |fault: &Planned| fault.kind == Kind::LoseAnswer;
@@ -133,18 +134,19 @@ impl FaultProxy {
             return made::reset();
         }
         let cut = plan.faults.iter().find(|fault| fault.kind == Kind::CutBody);
-        match cut.and_then(|_| half(&answer)) {
-            Some((half, length)) => {
+        let length = answer.body().len();
+        match cut.filter(|_| length > 0) {
+            // It is not compressed, since its length is sent.
+            Some(_) => {
                 names.push(Kind::CutBody.name());
-                let mut response = Response::from_parts(answer.head, half);
-                response.headers_mut().insert(header::CONTENT_LENGTH, length.into());
-                response
+                answer.headers_mut().insert(header::CONTENT_LENGTH, length.into());
+                answer.map(|body| made::broken_after(body.slice(..length / 2)).secret())
             }
             // Answers with a token are never compressed (ENV-14).
             None if call.is_some_and(|call| Calls::Sessions.contains(call)) => {
-                answer.into_response().map(Content::secret)
+                answer.map(|body| Content::from(body).secret())
             }
-            None => answer.into_response(),
+            None => answer.map(Content::from),
         }
     }
 
@@ -155,11 +157,9 @@ impl FaultProxy {
         plan: &Plan,
         before: Option<&PageBefore>,
         now: UnixMs,
-        (answer, names): (&mut Answer, &mut Names),
+        (answer, names): (&mut Response<Bytes>, &mut Names),
     ) {
-        let Some(mut success) = answer.whole().and_then(|json| Success::parse(json)) else {
-            return;
-        };
+        let Some(mut success) = Success::parse(answer.body()) else { return };
         let unaltered = names.len();
         let mut is_altered = false;
         for Planned { kind, draw } in plan.faults.iter().copied() {
@@ -200,7 +200,7 @@ impl FaultProxy {
             self.faults.session_begins(begun, expire, now);
         }
         if is_altered || names.len() > unaltered {
-            answer.replace(success.json());
+            *answer.body_mut() = success.json().into();
         }
     }
 
@@ -212,9 +212,8 @@ impl FaultProxy {
         plan.faults.iter().find(shifts)?;
         let PageAsked { current, size } = PageAsked::of(request.head.uri.query())?;
         let before = current.checked_sub(1).filter(|before| *before > 0)?;
-        let response = self.server.send(request.request_for_page(before, size)?).await.ok()?;
-        let before = Answer::read(response, ALTERED_MAX_BYTES).await;
-        Some(PageBefore { page: Success::parse(before.whole()?)?, size })
+        let before = self.server.exchange(request.request_for_page(before, size)?).await.ok()?;
+        Some(PageBefore { page: Success::parse(before.body())?, size })
     }
 }
 
@@ -262,14 +261,6 @@ fn alters_json(kind: Kind) -> bool {
             | Kind::Expire(_)
             | Kind::Clock(_)
     )
-}
-
-/// Returns the first half of an answer, and the length of the whole; `None` without a body. It is
-/// not compressed, since its length is sent.
-fn half(answer: &Answer) -> Option<(Content, usize)> {
-    let whole = answer.whole().filter(|body| !body.is_empty())?;
-    let half = whole.slice(..whole.len() / 2);
-    Some((made::broken_after(half).secret(), whole.len()))
 }
 
 /// Formats a time for the header `Date`.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, Response, Uri};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
-use hyper::body::{Body, Incoming};
+use hyper::body::Body;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{self, Client};
@@ -135,32 +135,22 @@ impl HttpsClient {
         &self.url
     }
 
-    /// Sends a request, whose path usually begins with `/v8`, and returns the answer once its head
-    /// has arrived. The header `Host` follows from the URL.
+    /// Sends a request, whose path usually begins with `/v8`, and reads the answer to its end. The
+    /// header `Host` follows from the URL.
     ///
     /// # Errors
-    /// There is no connection, or it ended before the answer. A request that was sent is not
-    /// repeated.
-    pub async fn send(
-        &self,
-        mut request: Request<Full<Bytes>>,
-    ) -> Result<Response<Incoming>, ClientError> {
+    /// There is no connection, or it ended before the end of the answer, or the answer is too
+    /// large. A request that was sent is not repeated.
+    pub async fn exchange(&self, request: Request<Bytes>) -> Result<Response<Bytes>, ClientError> {
+        let mut request = request.map(Full::new);
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
         let path = self.url.path(path);
         let uri = Uri::try_from(format!("https://{}{path}", self.url.authority()));
         *request.uri_mut() = uri.map_err(|_| ClientError::Path(path))?;
-        match timeout(ANSWER_MAX, self.client.request(request)).await {
-            Ok(answered) => answered.map_err(|error| self.failed(&error)),
-            Err(_) => Err(ClientError::Late(self.url.clone(), "answer", ANSWER_MAX)),
-        }
-    }
-
-    /// Sends a request like [`HttpsClient::send`], and reads the answer to its end.
-    ///
-    /// # Errors
-    /// Like [`HttpsClient::send`]; or the answer is incomplete or too large.
-    pub async fn exchange(&self, request: Request<Bytes>) -> Result<Response<Bytes>, ClientError> {
-        let (head, body) = self.send(request.map(Full::new)).await?.into_parts();
+        let answered = timeout(ANSWER_MAX, self.client.request(request)).await;
+        let late = |_| ClientError::Late(self.url.clone(), "answer", ANSWER_MAX);
+        let answer = answered.map_err(late)?.map_err(|error| self.failed(&error))?;
+        let (head, body) = answer.into_parts();
         Ok(Response::from_parts(head, whole(body, ANSWER_MAX_BYTES).await?))
     }
 

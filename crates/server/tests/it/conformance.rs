@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::{StreamExt, stream};
 use http::HeaderMap;
-use http_body_util::{BodyExt, Full};
 use kiosque_conformance::{
     Answer, Checked, Checker, Credentials, Effect, Mark, Outcome, Scope, Transport, all,
 };
@@ -109,10 +108,8 @@ fn transport(client: Arc<HttpsClient>, passed: usize, body: &'static str) -> Tra
             if !is_passed {
                 return Ok(Answer::new(200, HeaderMap::new(), body.as_bytes()));
             }
-            let response =
-                client.send(request.map(Full::new)).await.map_err(|it| it.to_string())?;
+            let response = client.exchange(request).await.map_err(|it| it.to_string())?;
             let (head, content) = response.into_parts();
-            let content = content.collect().await.map_err(|it| it.to_string())?.to_bytes();
             Ok(Answer::new(head.status.as_u16(), head.headers, &content))
         })
     })

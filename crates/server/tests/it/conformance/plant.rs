@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request};
-use http_body_util::{BodyExt, Full};
 use kiosque_conformance::{Answer, Checked, Checker, Credentials, Outcome, Scope, Transport, all};
 use kiosque_https_client::HttpsClient;
 use kiosque_model::UnixMs;
@@ -65,10 +64,10 @@ impl Call {
         }
     }
 
-    fn request(&self) -> Request<Full<Bytes>> {
+    fn request(&self) -> Request<Bytes> {
         let query = if self.query.is_empty() { "" } else { "?" };
         let uri = format!("/v8/{}{query}{}", self.path, self.query);
-        let mut request = Request::new(Full::new(Bytes::from(self.body.clone())));
+        let mut request = Request::new(Bytes::from(self.body.clone()));
         *request.uri_mut() = uri.parse().unwrap();
         *request.method_mut() = self.method.clone();
         *request.headers_mut() = self.headers.clone();
@@ -310,9 +309,8 @@ fn transport(client: Arc<HttpsClient>, plants: &[&Plant]) -> Transport {
 }
 
 async fn passed_on(client: &HttpsClient, call: &Call) -> Given {
-    let response = client.send(call.request()).await.unwrap();
+    let response = client.exchange(call.request()).await.unwrap();
     let (head, body) = response.into_parts();
-    let body = body.collect().await.unwrap().to_bytes();
     let json = serde_json::from_slice(&body).unwrap();
     Given { status: head.status.as_u16(), headers: head.headers, json }
 }
