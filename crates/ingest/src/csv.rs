@@ -108,7 +108,8 @@ pub fn read<'m, R: Read>(
         [] => rows.next_row().map_err(unreadable)?.as_ref().map(names_of).transpose()?,
         names => Some(names.to_vec()),
     };
-    rows.restart_numbers();
+    // The rows below the header have numbers from 1.
+    rows.number = 0;
     // An empty report has no orders, like an empty order file.
     let header = names.map(|names| Header::bind(names, mapping)).transpose()?;
     Ok(Report {
@@ -147,12 +148,12 @@ impl<R> Report<'_, R> {
     /// Returns the number of rows read so far.
     #[must_use]
     pub fn rows(&self) -> u64 {
-        self.rows.number()
+        self.rows.number
     }
 
     /// Returns the line of the last row, once read, if it has no line end.
     pub(crate) fn cut_line(&self) -> Option<u64> {
-        self.rows.cut_line()
+        self.rows.cut_line
     }
 
     /// Returns an empty collection of rows, and the format in which they are written; `None` if the

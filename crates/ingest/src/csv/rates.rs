@@ -68,7 +68,7 @@ pub fn read_rates(input: impl Read) -> Result<ReadRates, RatesError> {
         }
     }
     if errors.is_empty() {
-        return Ok(ReadRates { rates, cut_line: rows.cut_line() });
+        return Ok(ReadRates { rates, cut_line: rows.cut_line });
     }
     if more > 0 {
         errors.push(format!("… and {more} more"));

@@ -3,8 +3,6 @@
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
 
-use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
-
 use super::mapping::FileFormat;
 
 /// The maximum length of a row, in bytes of the file.
@@ -82,36 +80,11 @@ impl Row {
 /// A reader of rows, one at a time, in bounded memory.
 pub(super) struct Rows<R> {
     input: BufReader<R>,
-    parser: Reader,
-    position: Position,
-    number: u64,
+    parser: RowParser,
+    /// The number of the row that was read last.
+    pub(super) number: u64,
     /// The line of the last row, once it was returned, if it has no line end.
-    cut_line: Option<u64>,
-    /// The cells of the current row, which fit unless it is too long, and their ends.
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl<R> Rows<R> {
-    /// Returns the line to be read next.
-    pub(super) fn line(&self) -> u64 {
-        self.position.line
-    }
-
-    /// Returns the number of the row that was read last.
-    pub(super) fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// Returns the line of the last row, once it was returned, if it has no line end.
-    pub(super) fn cut_line(&self) -> Option<u64> {
-        self.cut_line
-    }
-
-    /// Numbers rows from 1 again, after the header.
-    pub(super) fn restart_numbers(&mut self) {
-        self.number = 0;
-    }
+    pub(super) cut_line: Option<u64>,
 }
 
 impl<R: Read> Rows<R> {
@@ -120,25 +93,20 @@ impl<R: Read> Rows<R> {
     /// # Errors
     /// The input cannot be read.
     pub(super) fn open(input: R, format: &FileFormat) -> io::Result<Rows<R>> {
-        let mut parser = ReaderBuilder::new();
-        parser.delimiter(format.delimiter);
-        match format.quote {
-            Some(quote) => parser.quote(quote),
-            None => parser.quoting(false),
-        };
-        let mut rows = Rows {
-            input: BufReader::with_capacity(64 << 10, input),
-            parser: parser.build(),
-            position: Position::start(format),
-            number: 0,
-            cut_line: None,
-            bytes: vec![0; ROW_MAX_BYTES + 1],
-            ends: vec![0; ROW_MAX_BYTES + 1],
-        };
-        for _ in 0..format.lines_above_header {
-            rows.pass_line()?;
+        let mut parser = RowParser::new(format);
+        let mut input = BufReader::with_capacity(64 << 10, input);
+        let mut above = input.by_ref().bytes();
+        while parser.line <= format.lines_above_header
+            && let Some(byte) = above.next()
+        {
+            parser.count_line(byte?);
         }
-        Ok(rows)
+        Ok(Rows { input, parser, number: 0, cut_line: None })
+    }
+
+    /// Returns the line to be read next.
+    pub(super) fn line(&self) -> u64 {
+        self.parser.line
     }
 
     /// Returns the next row that is not blank; `None` at the end of the input.
@@ -150,7 +118,7 @@ impl<R: Read> Rows<R> {
             if !row.is_blank() {
                 self.number += 1;
                 row.number = self.number;
-                self.cut_line = (!self.position.is_line_start()).then_some(row.line);
+                self.cut_line = (!self.parser.is_line_start()).then_some(row.line);
                 return Ok(Some(row));
             }
         }
@@ -158,78 +126,36 @@ impl<R: Read> Rows<R> {
     }
 
     fn read_row(&mut self) -> io::Result<Option<Row>> {
-        self.position.begin_row();
-        let mut bytes = 0;
-        let mut ends = 0;
+        self.parser.begin_row();
         loop {
             let input = self.input.fill_buf()?;
-            let (result, read, written, ended) =
-                self.parser.read_record(input, &mut self.bytes[bytes..], &mut self.ends[ends..]);
-            self.position.pass(&input[..read]);
+            let end = input.iter().position(|byte| self.parser.ends_row(*byte));
+            let (read, is_end) = (end.map_or(input.len(), |end| end + 1), input.is_empty());
             self.input.consume(read);
-            bytes += written;
-            ends += ended;
-            match result {
-                ReadRecordResult::InputEmpty => {}
-                // If a row is too long, its beginning is overwritten.
-                ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {
-                    bytes = 0;
-                    ends = 0;
-                }
-                ReadRecordResult::End => return Ok(None),
-                ReadRecordResult::Record if self.position.row_bytes > ROW_MAX_BYTES => {
-                    return Ok(Some(self.row(Some(Flaw::TooLong), 0, 0)));
-                }
-                ReadRecordResult::Record => {
-                    return Ok(Some(self.row(self.position.flaw(), bytes, ends)));
-                }
+            if end.is_some() || is_end {
+                return Ok(self.parser.row());
             }
         }
-    }
-
-    fn row(&self, flaw: Option<Flaw>, bytes: usize, ends: usize) -> Row {
-        // A row is far shorter than 4 GiB, so every end fits.
-        let ends = self.ends[..ends].iter().filter_map(|end| u32::try_from(*end).ok()).collect();
-        Row {
-            line: self.position.row_line,
-            last_line: self.position.last_line(),
-            number: 0,
-            flaw,
-            bytes: self.bytes[..bytes].into(),
-            ends,
-        }
-    }
-
-    fn pass_line(&mut self) -> io::Result<()> {
-        let line = self.position.line;
-        while self.position.line == line {
-            let input = self.input.fill_buf()?;
-            if input.is_empty() {
-                break;
-            }
-            let end = input.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
-            let read = end.map_or(input.len(), |end| end + 1);
-            self.position.pass(&input[..read]);
-            self.input.consume(read);
-        }
-        Ok(())
     }
 }
 
-/// The position in a file: the line, which ends with LF, CR LF or CR, and the place in the row
-/// according to the parser. The parser accepts everything: an unclosed quote would silently make
-/// one cell of all rows up to the next quote.
-struct Position {
+/// The state of reading a row. A line ends with LF, CR LF or CR. Violations of the syntax are
+/// recorded: an unclosed quote would silently make one cell of all rows up to the next quote.
+struct RowParser {
     delimiter: u8,
     quote: Option<u8>,
+    /// The line of the next byte.
     line: u64,
     last_byte: u8,
     /// The line where the row begins.
     row_line: u64,
-    /// The bytes of the row so far.
+    /// The bytes of the row so far, in the file.
     row_bytes: usize,
     place: Place,
     has_text_after_quote: bool,
+    /// The cells of the row, unless it is too long, and their ends.
+    cells: Vec<u8>,
+    ends: Vec<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -241,9 +167,9 @@ enum Place {
     Closing,
 }
 
-impl Position {
-    fn start(format: &FileFormat) -> Position {
-        Position {
+impl RowParser {
+    fn new(format: &FileFormat) -> RowParser {
+        RowParser {
             delimiter: format.delimiter,
             quote: format.quote,
             line: 1,
@@ -252,6 +178,8 @@ impl Position {
             row_bytes: 0,
             place: Place::RowStart,
             has_text_after_quote: false,
+            cells: Vec::new(),
+            ends: Vec::new(),
         }
     }
 
@@ -259,48 +187,97 @@ impl Position {
         self.place = Place::RowStart;
         self.row_bytes = 0;
         self.has_text_after_quote = false;
+        self.cells.clear();
+        self.ends.clear();
     }
 
-    fn pass(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            let is_line_end = matches!(byte, b'\r' | b'\n');
-            if self.place == Place::RowStart && !is_line_end {
-                self.row_line = self.line;
+    /// Adds a byte. Returns whether the row ends with it.
+    fn ends_row(&mut self, byte: u8) -> bool {
+        let line = self.line;
+        self.count_line(byte);
+        let is_line_end = matches!(byte, b'\r' | b'\n');
+        if self.place == Place::RowStart {
+            if is_line_end {
+                return false;
+            }
+            self.row_line = line;
+            self.place = Place::CellStart;
+        }
+        self.row_bytes += 1;
+        let is_quote = self.quote == Some(byte);
+        match self.place {
+            Place::CellStart if is_quote => self.place = Place::Quoted,
+            Place::Quoted if is_quote => self.place = Place::Closing,
+            Place::Quoted => self.push(byte),
+            Place::Closing if is_quote => {
+                self.push(byte);
+                self.place = Place::Quoted;
+            }
+            _ if is_line_end => return true,
+            _ if byte == self.delimiter => {
+                self.end_cell();
                 self.place = Place::CellStart;
             }
-            self.row_bytes += usize::from(self.place != Place::RowStart);
-            let is_quote = self.quote == Some(*byte);
-            self.place = match self.place {
-                Place::RowStart => Place::RowStart,
-                Place::CellStart | Place::Closing if is_quote => Place::Quoted,
-                Place::Quoted if is_quote => Place::Closing,
-                Place::Quoted => Place::Quoted,
-                _ if is_line_end || *byte == self.delimiter => Place::CellStart,
-                before => {
-                    self.has_text_after_quote |= before == Place::Closing;
-                    Place::Bare
-                }
-            };
-            let is_second = *byte == b'\n' && self.last_byte == b'\r';
-            self.line += u64::from(is_line_end && !is_second);
-            self.last_byte = *byte;
+            before => {
+                self.has_text_after_quote |= before == Place::Closing;
+                self.push(byte);
+                self.place = Place::Bare;
+            }
         }
+        false
+    }
+
+    fn count_line(&mut self, byte: u8) {
+        let is_second = byte == b'\n' && self.last_byte == b'\r';
+        self.line += u64::from(matches!(byte, b'\r' | b'\n') && !is_second);
+        self.last_byte = byte;
+    }
+
+    fn push(&mut self, byte: u8) {
+        if !self.is_too_long() {
+            self.cells.push(byte);
+        }
+    }
+
+    fn end_cell(&mut self) {
+        if !self.is_too_long() {
+            // The cells of a row are far shorter than 4 GiB, so every end fits.
+            self.ends.push(u32::try_from(self.cells.len()).unwrap_or(u32::MAX));
+        }
+    }
+
+    fn is_too_long(&self) -> bool {
+        self.row_bytes > ROW_MAX_BYTES
     }
 
     fn is_line_start(&self) -> bool {
         matches!(self.last_byte, b'\r' | b'\n')
     }
 
-    /// Returns the line of the last byte, counting a line end as part of its line.
-    fn last_line(&self) -> u64 {
-        self.line - u64::from(self.is_line_start())
-    }
-
-    fn flaw(&self) -> Option<Flaw> {
-        match self.place {
+    /// Returns the row that has ended; `None` if none has begun.
+    fn row(&mut self) -> Option<Row> {
+        if self.place == Place::RowStart {
+            return None;
+        }
+        self.end_cell();
+        let flaw = match self.place {
+            _ if self.is_too_long() => Some(Flaw::TooLong),
             Place::Quoted => Some(Flaw::OpenQuote),
             _ if self.has_text_after_quote => Some(Flaw::AfterQuote),
             _ => None,
+        };
+        if self.is_too_long() {
+            self.cells.clear();
+            self.ends.clear();
         }
+        Some(Row {
+            line: self.row_line,
+            // A line end belongs to its line.
+            last_line: self.line - u64::from(self.is_line_start()),
+            number: 0,
+            flaw,
+            bytes: self.cells.as_slice().into(),
+            ends: self.ends.as_slice().into(),
+        })
     }
 }
