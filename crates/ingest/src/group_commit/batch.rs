@@ -1,9 +1,7 @@
 //! The orders of one transaction: a fair share of each waiting submission.
 
-use std::sync::Arc;
-
 use kiosque_model::GroupNo;
-use kiosque_store::{BatchPart, Incoming, yield_if_due};
+use kiosque_store::{BatchPart, Incoming};
 
 use super::submission::Submission;
 
@@ -11,35 +9,6 @@ use super::submission::Submission;
 pub(super) struct Batch {
     pub(super) parts: Vec<Part>,
     pub(super) orders: Vec<Incoming>,
-}
-
-/// Orders of a transaction. There may be thousands with many small allocations each, so dropping
-/// them yields.
-pub(super) struct Orders(pub(super) Vec<Incoming>);
-
-impl AsRef<[Incoming]> for Orders {
-    fn as_ref(&self) -> &[Incoming] {
-        &self.0
-    }
-}
-
-impl Orders {
-    /// Returns the orders of a transaction that has ended and no longer shares them.
-    pub(super) fn after(orders: Arc<Orders>) -> Vec<Incoming> {
-        match Arc::try_unwrap(orders) {
-            Ok(mut orders) => std::mem::take(&mut orders.0),
-            Err(shared) => shared.0.clone(),
-        }
-    }
-}
-
-impl Drop for Orders {
-    fn drop(&mut self) {
-        for order in self.0.drain(..) {
-            drop(order);
-            yield_if_due();
-        }
-    }
 }
 
 /// The part of a submission in a batch.
@@ -88,6 +57,8 @@ fn shares(waiting: &[usize], size: usize) -> Vec<usize> {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::sync::Arc;
+
     use kiosque_model::KeyName;
     use kiosque_store::FleetSnapshot;
     use tokio::sync::{Semaphore, oneshot};

@@ -6,14 +6,13 @@ use std::sync::Arc;
 use kiosque_model::GroupNo;
 use kiosque_store::{BatchPart, Error, Incoming, OrderOutcome};
 
-use super::batch::Orders;
-
 /// An order, its index in the batch, and its outcome, or the failure of its transaction.
 pub(super) type Decided = (usize, Incoming, Result<OrderOutcome, Arc<Error>>);
 
 /// Orders of a batch that are stored together.
+#[derive(Default)]
 pub(super) struct Transaction {
-    pub(super) orders: Arc<Orders>,
+    pub(super) orders: Arc<Vec<Incoming>>,
     /// Their indexes in the batch.
     indexes: Vec<usize>,
     /// The parts of the transaction, each with the index of its part in the batch.
@@ -25,7 +24,7 @@ impl Transaction {
     pub(super) fn of_all(orders: Vec<Incoming>, parts: Vec<BatchPart>) -> Transaction {
         let indexes = (0..orders.len()).collect();
         let parts = parts.into_iter().enumerate().collect();
-        Transaction { orders: Arc::new(Orders(orders)), indexes, parts }
+        Transaction { orders: Arc::new(orders), indexes, parts }
     }
 
     pub(super) fn parts(&self) -> Vec<BatchPart> {
@@ -39,16 +38,14 @@ impl Transaction {
         groups: &[Option<GroupNo>],
         key: impl Fn(usize, Option<GroupNo>) -> K,
     ) -> Vec<Transaction> {
-        let mut divided: BTreeMap<K, (Vec<Incoming>, Transaction)> = BTreeMap::new();
-        let orders = Orders::after(self.orders).into_iter().zip(self.indexes);
+        let mut divided: BTreeMap<K, Transaction> = BTreeMap::new();
+        let orders = Arc::unwrap_or_clone(self.orders).into_iter().zip(self.indexes);
         let mut orders = orders.zip(groups);
         for (of, part) in self.parts {
             for at in part.orders.clone() {
                 let Some(((order, index), group)) = orders.next() else { break };
-                let (own, transaction) = divided.entry(key(of, *group)).or_insert_with(|| {
-                    let orders = Arc::new(Orders(Vec::new()));
-                    (Vec::new(), Transaction { orders, indexes: Vec::new(), parts: Vec::new() })
-                });
+                let transaction = divided.entry(key(of, *group)).or_default();
+                let own = Arc::make_mut(&mut transaction.orders);
                 if transaction.parts.last().is_none_or(|(last, _)| *last != of) {
                     let none = own.len()..own.len();
                     transaction.parts.push((of, BatchPart { orders: none, sorted: 0, ..part }));
@@ -61,20 +58,18 @@ impl Transaction {
                 }
             }
         }
-        let whole =
-            |(own, transaction)| Transaction { orders: Arc::new(Orders(own)), ..transaction };
-        divided.into_values().map(whole).collect()
+        divided.into_values().collect()
     }
 
     /// Returns the orders with their outcomes.
     pub(super) fn decided(self, outcomes: Vec<OrderOutcome>) -> Vec<Decided> {
-        let orders = self.indexes.into_iter().zip(Orders::after(self.orders));
+        let orders = self.indexes.into_iter().zip(Arc::unwrap_or_clone(self.orders));
         orders.zip(outcomes).map(|((index, order), outcome)| (index, order, Ok(outcome))).collect()
     }
 
     /// Returns the orders, which have all failed.
     pub(super) fn failed(self, error: &Arc<Error>) -> Vec<Decided> {
-        let orders = self.indexes.into_iter().zip(Orders::after(self.orders));
+        let orders = self.indexes.into_iter().zip(Arc::unwrap_or_clone(self.orders));
         orders.map(|(index, order)| (index, order, Err(Arc::clone(error)))).collect()
     }
 }
@@ -88,7 +83,7 @@ mod tests {
     /// are sorted.
     fn parts(transaction: &Transaction) -> Vec<(usize, Vec<&str>, usize)> {
         let part = |(of, part): &(usize, BatchPart)| {
-            let orders = transaction.orders.0[part.orders.clone()].iter();
+            let orders = transaction.orders[part.orders.clone()].iter();
             (*of, orders.map(|order| order.order_id.as_str()).collect(), part.sorted)
         };
         transaction.parts.iter().map(part).collect()
