@@ -5,52 +5,49 @@ use std::io::{self, Write};
 use std::mem;
 
 use csv::{ErrorKind, Writer};
-use kiosque_contract::{Object, OrderLine, OrderLineItem};
+use kiosque_contract::OrderLine;
+use serde_json::Value;
 
 /// The mapping with which an import reads the CSV.
 pub const CSV_MAPPING: &str = include_str!("mapping.toml");
 
-/// A column, and its cell of a `T`.
-type Column<T> = (&'static str, fn(&T) -> Cell<'_>);
-
-/// The columns of an order, after its group.
-const ORDER: [Column<OrderLine>; 16] = [
-    ("deviceCode", |order| Cell::text(&order.device_code)),
-    ("orderId", |order| Cell::text(&order.order_id)),
-    ("tradeNo", |order| Cell::optional(&order.trade_no)),
-    ("tradeNoIn", |order| Cell::optional(&order.trade_no_in)),
-    ("currency", |order| Cell::text(&order.currency)),
-    ("totalAmount", |order| Cell::number(order.total_amount)),
-    ("payAmount", |order| Cell::number(order.pay_amount)),
-    ("refundAmount", |order| Cell::number(order.refund_amount)),
-    ("payStatus", |order| Cell::number(order.pay_status)),
-    ("shipmentStatus", |order| Cell::number(order.shipment_status)),
-    ("payChannelName", |order| Cell::optional(&order.pay_channel_name)),
-    ("tradeStartTime", |order| Cell::text(&order.trade_start_time)),
-    ("payEndTime", |order| Cell::text(&order.pay_end_time)),
-    ("shipmentTime", |order| Cell::text(&order.shipment_time)),
-    ("cardNumber", |order| Cell::optional(&order.card_number)),
-    ("phone", |order| Cell::optional(&order.phone)),
+/// The columns of an order, after its group, named like its fields.
+const ORDER: [&str; 16] = [
+    "deviceCode",
+    "orderId",
+    "tradeNo",
+    "tradeNoIn",
+    "currency",
+    "totalAmount",
+    "payAmount",
+    "refundAmount",
+    "payStatus",
+    "shipmentStatus",
+    "payChannelName",
+    "tradeStartTime",
+    "payEndTime",
+    "shipmentTime",
+    "cardNumber",
+    "phone",
 ];
 
-/// The columns of a line, after its number.
-const LINE: [Column<OrderLineItem>; 10] = [
-    ("goodsId", |line| Cell::text(&line.goods_id)),
-    ("goodsName", |line| Cell::text(&line.goods_name)),
-    ("aisleCode", |line| Cell::text(&line.aisle_code)),
-    ("count", |line| Cell::number(line.count)),
-    ("goodsPrice", |line| Cell::number(line.goods_price)),
-    ("salePrice", |line| Cell::number(line.sale_price)),
-    ("linePayAmount", |line| Cell::number(line.pay_amount)),
-    ("lineShipmentStatus", |line| Cell::number(line.shipment_status)),
-    ("shipmentErrCode", |line| Cell::number(line.shipment_err_code)),
-    ("shipmentFailDesc", |line| Cell::optional(&line.shipment_fail_desc)),
+/// The columns of a line, after its number, each with its field.
+const LINE: [(&str, &str); 10] = [
+    ("goodsId", "goodsId"),
+    ("goodsName", "goodsName"),
+    ("aisleCode", "aisleCode"),
+    ("count", "count"),
+    ("goodsPrice", "goodsPrice"),
+    ("salePrice", "salePrice"),
+    ("linePayAmount", "payAmount"),
+    ("lineShipmentStatus", "shipmentStatus"),
+    ("shipmentErrCode", "shipmentErrCode"),
+    ("shipmentFailDesc", "shipmentFailDesc"),
 ];
 
 fn header() -> impl Iterator<Item = &'static str> {
-    let order = ORDER.iter().map(|(name, _)| *name);
     let line = LINE.iter().map(|(name, _)| *name);
-    ["groupId"].into_iter().chain(order).chain(["line"]).chain(line)
+    ["groupId"].into_iter().chain(ORDER).chain(["line"]).chain(line)
 }
 
 /// Writes orders as CSV.
@@ -76,19 +73,18 @@ impl<W: Write> CsvExport<W> {
     /// # Errors
     /// The output cannot be written.
     pub fn write(&mut self, group_id: &str, order: &OrderLine) -> io::Result<()> {
-        let lines = order.detail_vo_list.as_deref().unwrap_or_default();
-        let of_order: Vec<Cell<'_>> = ORDER.iter().map(|(_, cell)| cell(order)).collect();
-        let mut is_exact = of_order.iter().all(|cell| cell.is_exact);
+        let order = serde_json::to_value(order)?;
+        let of_order = ORDER.map(|field| cell(&order[field]));
+        let lines = order["detailVOList"].as_array().map_or(&[][..], Vec::as_slice);
+        let mut is_exact = !of_order.iter().any(|cell| is_blank(cell));
         // An order without lines has one row, too.
         for at in 0..lines.len().max(1) {
-            let line = lines.get(at).map(|Object(line)| line);
-            let number = line.map(|_| (at + 1).to_string()).unwrap_or_default();
-            let of_line = LINE.iter().map(|(_, cell)| line.map(cell).unwrap_or_default());
-            let of_line: Vec<Cell<'_>> = of_line.collect();
-            is_exact &= of_line.iter().all(|cell| cell.is_exact);
-            let cells = of_order.iter().map(|cell| &*cell.text);
-            let cells = [group_id].into_iter().chain(cells).chain([number.as_str()]);
-            let cells = cells.chain(of_line.iter().map(|cell| &*cell.text));
+            let line = lines.get(at).unwrap_or(&Value::Null);
+            let number = if line.is_null() { String::new() } else { (at + 1).to_string() };
+            let of_line = LINE.map(|(_, field)| cell(&line[field]));
+            is_exact &= !of_line.iter().any(|cell| is_blank(cell));
+            let cells = [group_id].into_iter().chain(of_order.iter().map(|cell| &**cell));
+            let cells = cells.chain([number.as_str()]).chain(of_line.iter().map(|cell| &**cell));
             self.out.write_record(cells).map_err(io_error)?;
         }
         self.inexact += u64::from(!is_exact);
@@ -116,40 +112,24 @@ fn io_error(error: csv::Error) -> io::Error {
     }
 }
 
-/// A cell of an order; empty without a value.
-struct Cell<'o> {
-    text: Cow<'o, str>,
-    /// Whether an import reads the cell unchanged. A blank cell is read as absent.
-    is_exact: bool,
-}
-
-impl Default for Cell<'_> {
-    fn default() -> Self {
-        Cell { text: Cow::Borrowed(""), is_exact: true }
+/// Returns the cell of a value, empty for an absent one.
+fn cell(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::Null => Cow::Borrowed(""),
+        Value::String(text) => text.into(),
+        other => other.to_string().into(),
     }
 }
 
-impl<'o> Cell<'o> {
-    fn number(number: Option<i64>) -> Cell<'o> {
-        let text = number.map(|number| number.to_string()).unwrap_or_default();
-        Cell { text: text.into(), is_exact: true }
-    }
-
-    /// Returns the cell of a text whose absence is the empty text.
-    fn text(text: &'o Option<String>) -> Cell<'o> {
-        let text = text.as_deref().unwrap_or_default();
-        Cell { text: text.into(), is_exact: text.is_empty() || !text.trim().is_empty() }
-    }
-
-    /// Returns the cell of a text that may be absent.
-    fn optional(text: &'o Option<String>) -> Cell<'o> {
-        let is_exact = text.as_ref().is_none_or(|text| !text.trim().is_empty());
-        Cell { text: text.as_deref().unwrap_or_default().into(), is_exact }
-    }
+/// Returns whether an import reads a cell as absent although it is not empty.
+fn is_blank(cell: &str) -> bool {
+    !cell.is_empty() && cell.trim().is_empty()
 }
 
 #[cfg(test)]
 mod tests {
+    use kiosque_contract::{Object, OrderLineItem};
+
     use super::*;
 
     fn exported(order: &OrderLine) -> (String, u64) {
@@ -185,6 +165,9 @@ mod tests {
     fn blank_texts_are_counted() {
         let blank = OrderLine { pay_channel_name: Some(" ".to_owned()), ..OrderLine::default() };
         assert_eq!(exported(&blank).1, 1);
+        // An integrator receives the empty text if an order has no trade number.
+        let no_number = OrderLine { trade_no: Some(String::new()), ..OrderLine::default() };
+        assert_eq!(exported(&no_number).1, 0);
         assert_eq!(exported(&OrderLine::default()).1, 0);
     }
 

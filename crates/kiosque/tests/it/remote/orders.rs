@@ -265,7 +265,13 @@ fn a_failed_round_repeats_no_order() {
 #[test]
 fn a_watched_csv_is_one_table() {
     let place = Place::new();
-    place.import("N-1", 1_203);
+    let line = |number: usize| {
+        let start = format!("2026-03-{:02} 08:00:00", 1 + number % 28);
+        OrderLine::new(format!("N-1-{number}"), "N-1", start)
+            .with("payChannelName", " ")
+            .to_string()
+    };
+    place.sandbox.import((0..1_203).map(line).collect::<String>());
     let args = ["orders", "--all-devices", "--output", "csv"];
     for columns in [&[][..], &["--columns", "orderId"]] {
         place.log_in();
@@ -300,8 +306,10 @@ fn the_csv_is_imported_unchanged() {
         .with("detailVOList", lines);
     place.sandbox.import(order.to_string());
     place.log_in();
-    let csv = place.run(&["orders", "--all-devices", "--output", "csv"]).success().stdout;
+    let Ran { stdout: csv, stderr, .. } =
+        place.run(&["orders", "--all-devices", "--output", "csv"]).success();
     assert_eq!(csv.lines().count(), 1 + 12 + 2, "{csv}");
+    assert!(!stderr.contains("warning"), "{stderr}");
     let csv = place.sandbox.file("orders.csv", csv);
     let mapping = place.sandbox.run(&["orders", "export", "--print-mapping"]).success().stdout;
     let mapping = place.sandbox.file("mapping.toml", mapping);
