@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use kiosque_client::Request as Call;
-use kiosque_client::session::{Called, Lane, LongCall};
+use kiosque_client::session::{Called, Lane};
 use kiosque_contract::Endpoint;
 use kiosque_contract::endpoint::OrderChanges;
 use kiosque_model::Refusal;
@@ -113,13 +113,11 @@ impl Broker {
 
     /// Sends a part of a wait. Returns `None` some time after it was interrupted.
     async fn wait_once(&self, lane: &Lane, part: Call) -> Result<Option<Called>, Failure> {
-        match timed(self.session.call_long(lane.clone(), part)).await? {
-            LongCall::Answered(called) => Ok(Some(called)),
-            LongCall::Interrupted => {
-                tokio::time::sleep(PAUSE).await;
-                Ok(None)
-            }
+        let called = timed(self.session.call_long(lane.clone(), part)).await?;
+        if called.is_none() {
+            tokio::time::sleep(PAUSE).await;
         }
+        Ok(called)
     }
 
     /// Returns once the session of a worker has ended.

@@ -12,7 +12,7 @@ use crate::answer::error_of;
 use crate::error::Error;
 use crate::profile::Profile;
 use crate::retry::{self, RetryBudget};
-use crate::session::{self, Called, Group, Lane, Length, LongCall, Session, SessionParts};
+use crate::session::{self, Called, Group, Lane, Length, Session, SessionParts};
 use crate::transport::{Answer, Request};
 
 pub use group::{
@@ -143,11 +143,10 @@ impl Account {
             tries += 1;
             let called = self.0.session.send(lane.clone(), request.clone(), length).await;
             let (error, after) = match called {
-                Ok(LongCall::Answered(Called { answer, .. })) if answer.status >= 500 => {
+                Ok(Some(Called { answer, .. })) if answer.status >= 500 => {
                     (error_of(&answer), answer.retry_after_s())
                 }
-                Ok(LongCall::Answered(called)) => return Ok(Some(called.answer)),
-                Ok(LongCall::Interrupted) => return Ok(None),
+                Ok(called) => return Ok(called.map(|called| called.answer)),
                 Err(error) if error.is_final() => return Err(error),
                 Err(error) => (error, None),
             };

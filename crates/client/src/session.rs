@@ -88,15 +88,6 @@ pub struct Called {
     pub tries: u32,
 }
 
-/// The end of a call that only waits for something to happen.
-#[derive(Clone, Debug)]
-pub enum LongCall {
-    /// It was answered.
-    Answered(Called),
-    /// It was interrupted, because calls of another group were waiting.
-    Interrupted,
-}
-
 /// The number of events since the session was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -128,18 +119,15 @@ impl Session {
     /// There is no session, or no complete answer arrived. An answer with a `code` other than
     /// success is not an error here.
     pub async fn call(&self, lane: Lane, request: Request) -> Result<Called, Error> {
-        match self.send(lane, request, Length::Short).await? {
-            LongCall::Answered(called) => Ok(called),
-            LongCall::Interrupted => Err(ended()),
-        }
+        self.send(lane, request, Length::Short).await?.ok_or_else(ended)
     }
 
-    /// Sends a request that the server answers when something happens. It ends early if calls of
-    /// another group wait for the session.
+    /// Sends a request that the server answers when something happens. Returns `None` if it was
+    /// interrupted because calls of another group were waiting.
     ///
     /// # Errors
     /// As [`Session::call`].
-    pub async fn call_long(&self, lane: Lane, request: Request) -> Result<LongCall, Error> {
+    pub async fn call_long(&self, lane: Lane, request: Request) -> Result<Option<Called>, Error> {
         self.send(lane, request, Length::Long).await
     }
 
@@ -148,7 +136,7 @@ impl Session {
         lane: Lane,
         request: Request,
         length: Length,
-    ) -> Result<LongCall, Error> {
+    ) -> Result<Option<Called>, Error> {
         self.ask(|reply| Message::Call { lane, length, work: Work::Send(request, reply) }).await?
     }
 

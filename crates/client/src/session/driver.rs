@@ -18,7 +18,7 @@ use super::grant::{Failure, Grant, Granted};
 use super::lanes::{Lane, Length, Ticket};
 use super::machine::Machine;
 use super::stored::StoredSession;
-use super::{Called, LongCall, SessionCounts, SessionParts};
+use super::{Called, SessionCounts, SessionParts};
 use crate::answer::{SUCCESS, error_of, refusal_of};
 use crate::error::{Error, NotAnEnvelope};
 use crate::transport::{Answer, Request, Token, TransportError};
@@ -37,7 +37,7 @@ pub(super) enum Message {
 
 /// The work of a call, and its caller.
 pub(super) enum Work {
-    Send(Request, oneshot::Sender<Result<LongCall, Error>>),
+    Send(Request, oneshot::Sender<Result<Option<Called>, Error>>),
     Describe(oneshot::Sender<Result<Arc<Grant>, Error>>),
 }
 
@@ -54,7 +54,7 @@ struct CallEnd {
     ticket: Ticket,
     started: Started,
     request: Request,
-    reply: oneshot::Sender<Result<LongCall, Error>>,
+    reply: oneshot::Sender<Result<Option<Called>, Error>>,
     outcome: CallOutcome,
 }
 
@@ -278,9 +278,9 @@ impl Driver {
         self.machine.ended(now, ticket);
         let result = match outcome {
             CallOutcome::CallerGone => return,
-            CallOutcome::Interrupted => Ok(LongCall::Interrupted),
+            CallOutcome::Interrupted => Ok(None),
             CallOutcome::Answered(Err(error)) => Err(Error::Transport(error)),
-            CallOutcome::Answered(Ok(answer)) => Ok(LongCall::Answered(Called {
+            CallOutcome::Answered(Ok(answer)) => Ok(Some(Called {
                 answer,
                 grant: started.grant,
                 epoch: started.epoch,
