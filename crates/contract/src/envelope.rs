@@ -10,19 +10,19 @@ use strum::VariantArray;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, VariantArray)]
 pub enum Code {
     /// 200: success.
-    Success,
+    Success = 200,
     /// -1: a business refusal.
-    Business,
+    Business = -1,
     /// -2: the login name or the password is wrong.
-    Credentials,
+    Credentials = -2,
     /// -3: the token header is missing on an authentication path.
-    TokenMissing,
+    TokenMissing = -3,
     /// -4: the token is unknown, replaced, expired or altered.
-    TokenInvalid,
+    TokenInvalid = -4,
     /// 0: there is no such path; goes with HTTP 404.
-    NotFound,
+    NotFound = 0,
     /// 500: the request could not be read, or the system failed.
-    System,
+    System = 500,
 }
 
 impl Code {
@@ -32,15 +32,7 @@ impl Code {
     /// The number in JSON.
     #[must_use]
     pub const fn number(self) -> i32 {
-        match self {
-            Code::Success => 200,
-            Code::Business => -1,
-            Code::Credentials => -2,
-            Code::TokenMissing => -3,
-            Code::TokenInvalid => -4,
-            Code::NotFound => 0,
-            Code::System => 500,
-        }
+        self as i32
     }
 }
 
