@@ -86,14 +86,9 @@ pub(crate) struct CheckArgs {
 /// A file to write the outcomes to.
 #[derive(Clone, Debug)]
 struct Report {
-    format: ReportFormat,
+    /// Returns the outcomes in the format of the file.
+    format: fn(&[Checked]) -> String,
     file: PathBuf,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum ReportFormat {
-    Junit,
-    Json,
 }
 
 impl FromStr for Report {
@@ -104,8 +99,8 @@ impl FromStr for Report {
         let named = text.split_once('=').filter(|(_, file)| !file.is_empty());
         let (format, file) = named.ok_or_else(expected)?;
         let format = match format {
-            "junit" => ReportFormat::Junit,
-            "json" => ReportFormat::Json,
+            "junit" => junit,
+            "json" => json,
             _ => return Err(expected()),
         };
         Ok(Report { format, file: file.into() })
@@ -122,11 +117,7 @@ impl Report {
 
     /// Writes the outcomes to the file that [`Report::open`] has opened.
     fn write(&self, mut opened: File, checked: &[Checked]) -> anyhow::Result<()> {
-        let content = match self.format {
-            ReportFormat::Junit => junit(checked),
-            ReportFormat::Json => json(checked),
-        };
-        replace(&mut opened, &content).with_context(|| self.shown())
+        replace(&mut opened, &(self.format)(checked)).with_context(|| self.shown())
     }
 
     fn shown(&self) -> String {

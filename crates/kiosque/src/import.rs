@@ -23,7 +23,7 @@ use kiosque_model::counted;
 use kiosque_store::{Changes, IMPORT_REJECTED_MAX, WhenAbsent};
 
 use crate::args::OrderImport;
-use crate::interrupt::{self, EndingSignal, Interrupt};
+use crate::interrupt::{self, Interrupt};
 use crate::output::{eprint_line, print_line};
 use crate::progress::Bar;
 use crate::rejected_file::RejectedFile;
@@ -68,21 +68,21 @@ pub(crate) async fn run(settings: &Settings, args: OrderImport) -> anyhow::Resul
             import_report(&store, &Clock::System, rules, input, mapping, run, &mut reporter).await
         }
     };
-    let signal = reporter.interrupt.signal();
+    let status = reporter.interrupt.status();
     let stored = reporter.stored.load(Ordering::Relaxed);
     if imported.as_ref().is_err_and(is_resumable) {
-        print_stored(&stored_of(stored, file), signal, changes);
+        print_stored(&stored_of(stored, file), status.is_some(), changes);
     }
     let rejected = Vec::from(std::mem::take(&mut reporter.latest));
     let reported = reporter.finish();
     let imported = match imported {
         Ok(imported) => imported,
         Err(error) => {
-            let reason = signal.map_or(Interruption::Failure, |_| Interruption::Signal);
+            let reason = status.map_or(Interruption::Failure, |_| Interruption::Signal);
             acting::interrupt_import(&store, run, reason, Some(stored), rejected).await;
-            if let (ImportError::Interrupted, Some(signal)) = (&error, signal) {
+            if let (ImportError::Interrupted, Some(status)) = (&error, status) {
                 reported?;
-                return Ok(CommandOutcome::Failed(signal.exit_status()));
+                return Ok(CommandOutcome::Failed(status));
             }
             return Err(error).with_context(|| file.display().to_string());
         }
@@ -147,12 +147,12 @@ fn stored_of(stored: u64, file: &Path) -> String {
 }
 
 /// Prints what an import that ended early has stored.
-fn print_stored(stored: &str, signal: Option<EndingSignal>, changes: Changes) {
-    match (signal, changes) {
-        (Some(_), Changes::Stored) => eprint_line!("interrupted: {stored}"),
-        (Some(_), Changes::RolledBack) => eprint_line!("interrupted: nothing was changed"),
-        (None, Changes::Stored) => eprint_line!("{stored}"),
-        (None, Changes::RolledBack) => {}
+fn print_stored(stored: &str, by_signal: bool, changes: Changes) {
+    match (by_signal, changes) {
+        (true, Changes::Stored) => eprint_line!("interrupted: {stored}"),
+        (true, Changes::RolledBack) => eprint_line!("interrupted: nothing was changed"),
+        (false, Changes::Stored) => eprint_line!("{stored}"),
+        (false, Changes::RolledBack) => {}
     }
 }
 
@@ -258,7 +258,7 @@ impl ImportObserver for Reporter {
             }
         }
         self.bar.show_import(progress);
-        match self.interrupt.signal() {
+        match self.interrupt.status() {
             Some(_) => ControlFlow::Break(()),
             None => ControlFlow::Continue(()),
         }

@@ -13,24 +13,8 @@ use tokio::task::JoinHandle;
 /// How long a command may take to end by itself.
 pub(crate) const GRACE: Duration = Duration::from_secs(3);
 
-/// A signal that ends a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EndingSignal {
-    /// SIGINT.
-    Interrupt,
-    /// SIGTERM.
-    Terminate,
-}
-
-impl EndingSignal {
-    /// Returns the exit status of a command that the signal ended, as shells report it.
-    pub(crate) fn exit_status(self) -> u8 {
-        match self {
-            EndingSignal::Interrupt => 130,
-            EndingSignal::Terminate => 143,
-        }
-    }
-}
+/// The exit status of a command that a signal ended, as shells report it: 128 plus its number.
+type SignalStatus = u8;
 
 /// The ending signals from [`EndingSignals::receive`] on. After that, none ends the process by
 /// itself, whether it is awaited or not.
@@ -46,18 +30,18 @@ impl EndingSignals {
         Ok(EndingSignals { interrupt, terminate: signal(SignalKind::terminate())? })
     }
 
-    /// Waits for the next signal.
-    pub(crate) async fn next(&mut self) -> EndingSignal {
+    /// Waits for the next signal. Returns the exit status of a command that it ends.
+    pub(crate) async fn next(&mut self) -> SignalStatus {
         tokio::select! {
-            _ = self.interrupt.recv() => EndingSignal::Interrupt,
-            _ = self.terminate.recv() => EndingSignal::Terminate,
+            _ = self.interrupt.recv() => 130,
+            _ = self.terminate.recv() => 143,
         }
     }
 }
 
 /// Receives signals while a command runs, until it is dropped.
 pub(crate) struct Interrupt {
-    first: Arc<OnceLock<EndingSignal>>,
+    first: Arc<OnceLock<SignalStatus>>,
     receiving: JoinHandle<()>,
 }
 
@@ -82,20 +66,20 @@ impl Interrupt {
         let first = Arc::<OnceLock<_>>::default();
         let received = Arc::clone(&first);
         let receiving = tokio::spawn(async move {
-            let signal = signals.next().await;
+            let status = signals.next().await;
             // Only this task sets it.
-            let _ = received.set(signal);
+            let _ = received.set(status);
             // An error means that the grace period has ended.
             let _ = tokio::time::timeout(grace, signals.next()).await;
             print();
             record.await;
-            process::exit(signal.exit_status().into());
+            process::exit(status.into());
         });
         Ok(Interrupt { first, receiving })
     }
 
-    /// Returns the first signal that was received.
-    pub(crate) fn signal(&self) -> Option<EndingSignal> {
+    /// Returns the exit status of the first signal that was received.
+    pub(crate) fn status(&self) -> Option<SignalStatus> {
         self.first.get().copied()
     }
 }
