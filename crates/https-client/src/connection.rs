@@ -45,62 +45,27 @@ pub struct HttpsClient {
 
 /// Why a request has no answer.
 #[derive(Debug, thiserror::Error)]
-pub enum ClientError {
-    /// The host of the URL is not one that TLS can verify.
-    #[error("{0:?} is not a host name or an IP address")]
-    Host(String),
-    /// There is no connection.
-    #[error("cannot connect to {0}: {1}")]
-    Connect(BaseUrl, String),
-    /// The TLS handshake failed.
-    #[error("cannot connect to {0}: TLS: {1}")]
-    Handshake(BaseUrl, String),
-    /// The server's certificate is not one that this client trusts.
-    #[error(
-        "cannot connect to {0}: TLS: {1}; if its certificate is self-signed, specify it as the CA \
-         file"
-    )]
-    Certificate(BaseUrl, String),
-    /// The server has the certificate of a CA.
-    #[error(
-        "cannot connect to {0}: TLS: the server's certificate is one of a CA; a server needs one \
-         with CA:FALSE, which `openssl req -x509` makes with \
-         `-addext basicConstraints=critical,CA:FALSE`"
-    )]
-    CaCertificate(BaseUrl),
-    /// A phase took too long.
-    #[error("{0} did not {1} within {seconds} s", seconds = .2.as_secs())]
-    Late(BaseUrl, &'static str, Duration),
-    /// The connection ended before the answer.
-    #[error("{0} did not answer: {1}")]
-    Broken(BaseUrl, String),
-    /// The connection ended within the answer.
-    #[error("the answer broke off: {0}")]
-    BrokenOff(String),
-    /// The answer exceeds the limit.
-    #[error(
-        "the answer has more than {0} bytes, the limit; request less, such as smaller pages or \
-         fewer devices"
-    )]
-    TooLarge(usize),
-    /// The request's path cannot be sent.
-    #[error("{0:?} is not a path")]
-    Path(String),
+#[error("{text}")]
+pub struct ClientError {
+    text: String,
+    is_final: bool,
 }
 
 impl ClientError {
+    fn new(text: String) -> ClientError {
+        ClientError { text, is_final: false }
+    }
+
+    /// Returns an error that lasts until the server or the settings of the client change.
+    fn lasting(text: String) -> ClientError {
+        ClientError { text, is_final: true }
+    }
+
     /// Returns whether the same request fails in the same way again, until the server or the
     /// settings of the client change.
     #[must_use]
     pub fn is_final(&self) -> bool {
-        matches!(
-            self,
-            ClientError::Host(_)
-                | ClientError::Certificate(..)
-                | ClientError::CaCertificate(_)
-                | ClientError::TooLarge(_)
-                | ClientError::Path(_)
-        )
+        self.is_final
     }
 }
 
@@ -112,7 +77,8 @@ impl HttpsClient {
     /// The host of the URL is not one that TLS can verify.
     pub fn new(url: BaseUrl, tls: TlsConfig) -> Result<HttpsClient, ClientError> {
         if ServerName::try_from(url.host()).is_err() {
-            return Err(ClientError::Host(url.host().to_owned()));
+            let text = format!("{:?} is not a host name or an IP address", url.host());
+            return Err(ClientError::lasting(text));
         }
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
@@ -146,27 +112,40 @@ impl HttpsClient {
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
         let path = self.url.path(path);
         let uri = Uri::try_from(format!("https://{}{path}", self.url.authority()));
-        *request.uri_mut() = uri.map_err(|_| ClientError::Path(path))?;
+        let not_a_path = |_| ClientError::lasting(format!("{path:?} is not a path"));
+        *request.uri_mut() = uri.map_err(not_a_path)?;
         let answered = timeout(ANSWER_MAX, self.client.request(request)).await;
-        let late = |_| ClientError::Late(self.url.clone(), "answer", ANSWER_MAX);
-        let answer = answered.map_err(late)?.map_err(|error| self.failed(&error))?;
+        let answer = answered
+            .map_err(|_| self.late("answer", ANSWER_MAX))?
+            .map_err(|error| self.failed(&error))?;
         let (head, body) = answer.into_parts();
         Ok(Response::from_parts(head, whole(body, ANSWER_MAX_BYTES).await?))
     }
 
+    fn late(&self, phase: &str, most: Duration) -> ClientError {
+        ClientError::new(format!("{} did not {phase} within {} s", self.url, most.as_secs()))
+    }
+
     fn failed(&self, error: &legacy::Error) -> ClientError {
-        let (url, reason) = (self.url.clone(), reason(error));
+        let (url, reason) = (&self.url, reason(error));
         if !error.is_connect() {
-            return ClientError::Broken(url, reason);
+            return ClientError::new(format!("{url} did not answer: {reason}"));
         }
         if causes(error).any(|cause| cause.is::<Late>()) {
-            return ClientError::Late(url, "accept a connection", CONNECT_MAX);
+            return self.late("accept a connection", CONNECT_MAX);
         }
         match causes(error).find_map(|cause| cause.downcast_ref::<rustls::Error>()) {
-            Some(error) if is_of_ca_certificate(error) => ClientError::CaCertificate(url),
-            Some(rustls::Error::InvalidCertificate(_)) => ClientError::Certificate(url, reason),
-            Some(_) => ClientError::Handshake(url, reason),
-            None => ClientError::Connect(url, reason),
+            Some(error) if is_of_ca_certificate(error) => ClientError::lasting(format!(
+                "cannot connect to {url}: TLS: the server's certificate is one of a CA; a server \
+                 needs one with CA:FALSE, which `openssl req -x509` makes with `-addext \
+                 basicConstraints=critical,CA:FALSE`"
+            )),
+            Some(rustls::Error::InvalidCertificate(_)) => ClientError::lasting(format!(
+                "cannot connect to {url}: TLS: {reason}; if its certificate is self-signed, \
+                 specify it as the CA file"
+            )),
+            Some(_) => ClientError::new(format!("cannot connect to {url}: TLS: {reason}")),
+            None => ClientError::new(format!("cannot connect to {url}: {reason}")),
         }
     }
 }
@@ -178,8 +157,14 @@ async fn whole(
 ) -> Result<Bytes, ClientError> {
     let read = Limited::new(body, bytes_max).collect().await;
     let read = read.map_err(|error| match error.is::<LengthLimitError>() {
-        true => ClientError::TooLarge(bytes_max),
-        false => ClientError::BrokenOff(without_link(&error.to_string())),
+        true => ClientError::lasting(format!(
+            "the answer has more than {bytes_max} bytes, the limit; request less, such as smaller \
+             pages or fewer devices"
+        )),
+        false => {
+            let reason = without_link(&error.to_string());
+            ClientError::new(format!("the answer broke off: {reason}"))
+        }
     })?;
     Ok(read.to_bytes())
 }

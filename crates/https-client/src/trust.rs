@@ -1,6 +1,6 @@
 //! The certificates that a client trusts.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use rustls::pki_types::CertificateDer;
@@ -12,25 +12,10 @@ use crate::bounded::read_file;
 /// The certificates to trust, and the versions of TLS.
 pub type TlsConfig = Arc<ClientConfig>;
 
-/// Why no certificate can be trusted.
+/// Why no certificate can be trusted, or TLS cannot be configured.
 #[derive(Debug, thiserror::Error)]
-pub enum TrustError {
-    /// The file cannot be read, or is not PEM.
-    #[error("{0}: {1}")]
-    File(PathBuf, String),
-    /// The text is no certificate.
-    #[error("the certificate: {0}")]
-    Pem(String),
-    /// The system has no trusted certificates.
-    #[error(
-        "this system has no trusted certificates{0}; specify the certificate of the server, or of \
-         its CA, as the CA file"
-    )]
-    System(String),
-    /// TLS cannot be configured.
-    #[error("TLS cannot be configured: {0}")]
-    Tls(#[from] rustls::Error),
-}
+#[error("{0}")]
+pub struct TrustError(String);
 
 /// Returns the TLS configuration of a client that trusts the certificates of a PEM file, or the
 /// system's.
@@ -49,20 +34,22 @@ pub fn trust(ca_file: Option<&Path>) -> Result<TlsConfig, TrustError> {
 /// # Errors
 /// The text has no certificate.
 pub fn trust_pem(pem: &str) -> Result<TlsConfig, TrustError> {
-    trusting(of_pem(pem.as_bytes()).map_err(TrustError::Pem)?)
+    let unusable = |text| TrustError(format!("the certificate: {text}"));
+    trusting(of_pem(pem.as_bytes()).map_err(unusable)?)
 }
 
 fn trusting(roots: RootCertStore) -> Result<TlsConfig, TrustError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
-        .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])?
+        .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
+        .map_err(|error| TrustError(format!("TLS cannot be configured: {error}")))?
         .with_root_certificates(roots)
         .with_no_client_auth();
     Ok(Arc::new(config))
 }
 
 fn of_file(path: &Path) -> Result<RootCertStore, TrustError> {
-    let unusable = |text: String| TrustError::File(path.to_owned(), text);
+    let unusable = |text: String| TrustError(format!("{}: {text}", path.display()));
     let pem = read_file(path).map_err(|error| unusable(error.to_string()))?;
     of_pem(&pem).map_err(unusable)
 }
@@ -85,7 +72,11 @@ fn of_system() -> Result<RootCertStore, TrustError> {
     roots.add_parsable_certificates(found.certs);
     if roots.is_empty() {
         let reason = found.errors.first().map(|error| format!(": {error}"));
-        return Err(TrustError::System(reason.unwrap_or_default()));
+        return Err(TrustError(format!(
+            "this system has no trusted certificates{}; specify the certificate of the server, or \
+             of its CA, as the CA file",
+            reason.unwrap_or_default()
+        )));
     }
     Ok(roots)
 }
