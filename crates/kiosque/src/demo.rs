@@ -38,7 +38,7 @@ use crate::progress::{Bar, Elapsed};
 use crate::serve::PortInUse;
 use crate::settings::Settings;
 use crate::{acting, console_link, fault_proxy, open, output, serve};
-use flags::{Activity, Time};
+use flags::Time;
 use introduction::Introduction;
 
 pub(crate) use flags::DemoFlags;
@@ -51,7 +51,7 @@ const BUILDING: &str = "being made";
 const EDITION: u32 = 3;
 
 pub(crate) async fn run(settings: Settings, flags: DemoFlags) -> anyhow::Result<()> {
-    let (time, activity, today) = (flags.time(), flags.activity()?, flags.today);
+    let (time, interval, today) = (flags.time(), flags.interval()?, flags.today);
     let faults = flags.faults.given();
     if settings.common.store.is_some() {
         bail!("a demo keeps its data in a directory: remove --store");
@@ -79,7 +79,7 @@ pub(crate) async fn run(settings: Settings, flags: DemoFlags) -> anyhow::Result<
         directory: std::path::absolute(&directory)?,
         key,
         console_link,
-        activity,
+        interval,
         time,
         faults: faults.as_ref().map(ToString::to_string),
     };
@@ -97,18 +97,13 @@ pub(crate) async fn run(settings: Settings, flags: DemoFlags) -> anyhow::Result<
     let app = Arc::new(App::new(store.clone(), server.clone(), clock.clone(), Entropy::system())?);
     let served = (store.clone(), server);
     let serving = serve::serve(listeners, Arc::clone(&app), served, clock.clone(), end);
-    match activity {
-        Activity::None => serving.await?,
-        Activity::Simulated(interval) => {
-            let (store, clock, start) = (&store, &clock, time.start());
-            let kiosks = live::Kiosks { store, clock, start, online_window, interval };
-            tokio::select! {
-                served = serving => served?,
-                never = live::run((&app, &name), kiosks) => match never {},
-            }
-        }
+    let Some(interval) = interval else { return serving.await };
+    let (store, clock, start) = (&store, &clock, time.start());
+    let kiosks = live::Kiosks { store, clock, start, online_window, interval };
+    tokio::select! {
+        served = serving => served,
+        never = live::run((&app, &name), kiosks) => match never {},
     }
-    Ok(())
 }
 
 /// Returns that another port is taken, unless the address was given.

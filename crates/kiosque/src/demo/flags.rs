@@ -39,15 +39,6 @@ pub(crate) struct DemoFlags {
     pub(super) faults: FaultFlags,
 }
 
-/// The activity of the demo's kiosks while it serves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Activity {
-    /// Most send heartbeats, and some of them orders at this interval.
-    Simulated(Duration),
-    /// They are silent.
-    None,
-}
-
 /// The source of a demo's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Time {
@@ -71,10 +62,10 @@ impl DemoFlags {
         }
     }
 
-    /// Returns the activity, unless it is too much.
-    pub(super) fn activity(&self) -> anyhow::Result<Activity> {
+    /// Returns the interval of new orders, unless it is too short; `None` if the kiosks are silent.
+    pub(super) fn interval(&self) -> anyhow::Result<Option<Duration>> {
         if self.quiet {
-            return Ok(Activity::None);
+            return Ok(None);
         }
         let (interval, speed) = (self.stream, self.clock_speed.unwrap_or(1));
         let rate = Duration::from_secs(1).as_millis() * u128::from(speed) / interval.as_millis();
@@ -84,7 +75,7 @@ impl DemoFlags {
                  stores at most {ORDERS_PER_SECOND_MAX}; lower one of them"
             );
         }
-        Ok(Activity::Simulated(interval))
+        Ok(Some(interval))
     }
 }
 

@@ -3,11 +3,12 @@
 use std::fmt::{self, Display, Formatter};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use kiosque_model::OperatorKey;
 
 use super::data::{Account, DATA};
-use super::flags::{Activity, Time};
+use super::flags::Time;
 use super::fleet::FIRST_DEVICE;
 use super::kiosks::kiosks;
 
@@ -25,7 +26,8 @@ pub(super) struct Introduction {
     pub(super) key: OperatorKey,
     /// The one-time link that signs in to the console.
     pub(super) console_link: Option<String>,
-    pub(super) activity: Activity,
+    /// The interval of new orders; `None` if the kiosks are silent.
+    pub(super) interval: Option<Duration>,
     pub(super) time: Time,
     /// The injected faults of answers to integrators.
     pub(super) faults: Option<String>,
@@ -74,9 +76,9 @@ impl Introduction {
         if let Time::Virtual(start, speed) = self.time {
             writeln!(f, "clock      began at {}, {speed} times as fast", start.rfc3339())?;
         }
-        match self.activity {
-            Activity::None => writeln!(f, "kiosks     silent: no heartbeats and no new orders"),
-            Activity::Simulated(interval) => {
+        match self.interval {
+            None => writeln!(f, "kiosks     silent: no heartbeats and no new orders"),
+            Some(interval) => {
                 let all = kiosks();
                 let online = all.iter().filter(|kiosk| kiosk.is_online()).count();
                 writeln!(

@@ -61,37 +61,34 @@ fn filled(number: u32, site: &'static Site, place: u32, location: &'static Locat
             for across in 1..=AISLES_PER_LAYER {
                 let Some(product) = products.next() else { break };
                 let code = format!("{shelf}{across:02}");
-                let slot = Slot { code, cabinet, layer };
-                aisles.push((slot.stocked_with(product, range.step, &mut random), product));
+                let place = (code, cabinet, layer);
+                aisles.push((stocked_with(product, place, range.step, &mut random), product));
             }
         }
     }
     Kiosk { number, site, location, code, aisles }
 }
 
-/// An empty aisle.
-struct Slot {
-    code: String,
-    cabinet: u32,
-    layer: u32,
-}
-
-impl Slot {
-    fn stocked_with(self, product: &Product, step: i64, random: &mut Random) -> Aisle {
-        let capacity = product.category().capacity;
-        let offer = random.happens(80);
-        let price = if offer { product.price * 9 / 10 / step * step } else { product.price };
-        Aisle {
-            code: self.code,
-            goods_id: product.id.clone(),
-            price: Minor(price),
-            show_price: Minor(product.price),
-            stock: random.between(0, capacity),
-            capacity: i64::from(capacity),
-            cabinet: self.cabinet.to_string(),
-            layer: i64::from(self.layer),
-            enabled: !random.happens(30),
-            broken: random.happens(20),
-        }
+/// Returns an aisle with items of a product, at a place: its code, its cabinet and its layer.
+fn stocked_with(
+    product: &Product,
+    (code, cabinet, layer): (String, u32, u32),
+    step: i64,
+    random: &mut Random,
+) -> Aisle {
+    let capacity = product.category().capacity;
+    let offer = random.happens(80);
+    let price = if offer { product.price * 9 / 10 / step * step } else { product.price };
+    Aisle {
+        code,
+        goods_id: product.id.clone(),
+        price: Minor(price),
+        show_price: Minor(product.price),
+        stock: random.between(0, capacity),
+        capacity: i64::from(capacity),
+        cabinet: cabinet.to_string(),
+        layer: i64::from(layer),
+        enabled: !random.happens(30),
+        broken: random.happens(20),
     }
 }
