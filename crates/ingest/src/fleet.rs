@@ -224,7 +224,8 @@ impl Errors {
         place: impl Fn(T) -> Place,
     ) {
         let mut seen = HashSet::new();
-        self.0.extend(ids.filter(|id| !seen.insert(*id)).map(|id| FileError::duplicate(place(id))));
+        self.0
+            .extend(ids.filter(|id| !seen.insert(*id)).map(|id| FileError::duplicate(&place(id))));
     }
 
     fn group(&mut self, given: FleetGroup) -> Option<GroupEntry> {

@@ -41,18 +41,10 @@ impl FleetErrors {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FileError {
     text: String,
-    subject: Subject,
-}
-
-/// The part of a file that has an error.
-#[derive(Clone, Debug, PartialEq)]
-enum Subject {
-    /// A field of an entry.
-    Field(EntryId, String),
-    /// The second entry with an id.
-    Duplicate(EntryId),
-    /// Any other part.
-    Other,
+    /// The entry that is invalid; `None` for any other part of the file.
+    entry: Option<EntryId>,
+    /// The field of the entry that is invalid; `None` for the second entry with an id.
+    field: Option<String>,
 }
 
 impl FileError {
@@ -63,40 +55,29 @@ impl FileError {
 
     /// Returns an error inside a field, at a path such as `groups[1]`.
     pub(super) fn at(place: &Place, field: &str, path: &str, error: impl Display) -> FileError {
-        let subject = match place {
-            Place::Entry(entry) => Subject::Field(entry.clone(), field.to_owned()),
-            Place::Other(_) => Subject::Other,
-        };
-        FileError { text: format!("{place}: {path}: {error}"), subject }
+        let text = format!("{place}: {path}: {error}");
+        FileError { text, entry: place.entry_id(), field: Some(field.to_owned()) }
     }
 
     /// Returns the error of an entry that the file has twice.
-    pub(super) fn duplicate(place: Place) -> FileError {
+    pub(super) fn duplicate(place: &Place) -> FileError {
         let text = format!("{place}: duplicate entry");
-        let subject = match place {
-            Place::Entry(entry) => Subject::Duplicate(entry),
-            Place::Other(_) => Subject::Other,
-        };
-        FileError { text, subject }
+        FileError { text, entry: place.entry_id(), field: None }
     }
 
     /// Returns whether an error of the entries follows from this one: an invalid field is not
     /// missing, and the second entry with an id is not a new one.
     fn explains(&self, error: &FleetError) -> bool {
-        match (error, &self.subject) {
-            (FleetError::Required { entry, fields }, Subject::Field(of, field)) => {
-                entry == of && fields.contains(&field.as_str())
-            }
-            (FleetError::Required { entry, .. }, Subject::Duplicate(of)) => entry == of,
-            (FleetError::Required { .. }, Subject::Other) | (FleetError::Other(_), _) => false,
-        }
+        let FleetError::Required { entry, fields } = error else { return false };
+        let is_missing = |field: &String| fields.contains(&field.as_str());
+        self.entry.as_ref() == Some(entry) && self.field.as_ref().is_none_or(is_missing)
     }
 }
 
 /// An error without a field.
 impl From<String> for FileError {
     fn from(text: String) -> FileError {
-        FileError { text, subject: Subject::Other }
+        FileError { text, entry: None, field: None }
     }
 }
 
@@ -113,6 +94,13 @@ impl Place {
     /// Returns the place of an entry.
     pub(super) fn entry(kind: EntryKind, id: impl Display) -> Place {
         Place::Entry(EntryId::new(kind, id.to_string()))
+    }
+
+    fn entry_id(&self) -> Option<EntryId> {
+        match self {
+            Place::Entry(entry) => Some(entry.clone()),
+            Place::Other(_) => None,
+        }
     }
 
     /// Returns a place inside this one.
