@@ -12,7 +12,7 @@ use kiosque_contract::RejectedOrder;
 use kiosque_model::audit::{CommandRun, Interruption};
 use kiosque_model::{ActedBy, UnixMs};
 use kiosque_store::{Act, IMPORT_ACTIVE_INTERVAL, Store};
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 
 use crate::interrupt;
 use crate::output::{absolute, eprint_line, print_line};
@@ -58,7 +58,7 @@ fn name_of(uid: u32, users: &str) -> Option<String> {
 pub(crate) struct BegunImport {
     pub(crate) run: CommandRun,
     /// Stores at intervals that the import is running.
-    showing_active: Option<JoinHandle<()>>,
+    _showing_active: JoinSet<()>,
 }
 
 /// Stores the start of an import. Imports whose processes were lost are ended. `stored` counts the
@@ -69,13 +69,15 @@ pub(crate) async fn begin_import(
     stored: Arc<AtomicU64>,
 ) -> anyhow::Result<BegunImport> {
     if store.is_dry_run() {
-        return Ok(BegunImport { run, showing_active: None });
+        return Ok(BegunImport { run, _showing_active: JoinSet::new() });
     }
     let by = ActedBy::run(run.clone(), Clock::System.now());
     store.intake().end_lost_imports(by.clone()).await?;
     let number = store.intake().begin_import(by).await?;
-    let showing_active = Some(tokio::spawn(show_active(store.clone(), number, stored)));
-    Ok(BegunImport { run: CommandRun { import: Some(number), ..run }, showing_active })
+    let mut showing_active = JoinSet::new();
+    showing_active.spawn(show_active(store.clone(), number, stored));
+    let run = CommandRun { import: Some(number), ..run };
+    Ok(BegunImport { run, _showing_active: showing_active })
 }
 
 async fn show_active(store: Store, number: i64, stored: Arc<AtomicU64>) {
@@ -134,14 +136,6 @@ pub(crate) fn print_import(id: Option<i64>) -> anyhow::Result<()> {
         None => {
             eprint_line!("dry run: nothing was stored");
             Ok(())
-        }
-    }
-}
-
-impl Drop for BegunImport {
-    fn drop(&mut self) {
-        if let Some(showing_active) = &self.showing_active {
-            showing_active.abort();
         }
     }
 }

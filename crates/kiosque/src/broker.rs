@@ -36,18 +36,10 @@ pub(crate) async fn run(args: BrokerArgs) -> anyhow::Result<()> {
         };
     }
     let BrokerArgs { account, network, sharing, .. } = args;
-    let device_lists =
-        if sharing.filter_devices { DeviceLists::Filtered } else { DeviceLists::InTheirGroup };
-    let account = account.opened(sharing.pace())?;
+    let options = account.options(&sharing)?;
     let directory = state_directory()?;
-    let _lock = one_per_account::lock(&directory, &account.upstream, &account.username)?;
-    let options = BrokerOptions {
-        session: account.profile.into_session_parts()?,
-        upstream: account.upstream,
-        workers: account.workers,
-        device_lists,
-        limits: broker_limits(),
-    };
+    let username = &options.session.credentials.username;
+    let _lock = one_per_account::lock(&directory, &options.upstream, username)?;
     raise_open_files();
     let listeners = listen(&network, &directory).await?;
     let stop = end(EndingSignals::receive()?);
@@ -56,17 +48,9 @@ pub(crate) async fn run(args: BrokerArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// An account with its password, and the workers that may use its session.
-struct OpenedAccount {
-    profile: Profile,
-    upstream: String,
-    username: String,
-    workers: Vec<WorkerLogin>,
-}
-
 impl BrokerAccount {
     /// Reads the files in the arguments.
-    fn opened(self, pace: Pace) -> anyhow::Result<OpenedAccount> {
+    fn options(self, sharing: &BrokerSharing) -> anyhow::Result<BrokerOptions> {
         let BrokerAccount { profile, upstream, username, password_file, ca_file, workers } = self;
         let (upstream, username, password, ca_file) = match profile {
             Some(name) => {
@@ -87,7 +71,7 @@ impl BrokerAccount {
         };
         // Normalized, regardless of the spelling: its account has one broker.
         let upstream = upstream.parse::<BaseUrl>().context("--upstream")?.to_string();
-        let mut profile = Profile::new(&upstream, &username, &*password)?.pace(pace);
+        let mut profile = Profile::new(&upstream, &username, &*password)?.pace(sharing.pace());
         if let Some(file) = ca_file {
             profile = profile.ca_file(&file).context("--ca-file")?;
         }
@@ -95,7 +79,16 @@ impl BrokerAccount {
             Some(file) => read_workers(&file).context("--workers")?,
             None => vec![WorkerLogin::new(&username, &password)],
         };
-        Ok(OpenedAccount { profile, upstream, username, workers })
+        Ok(BrokerOptions {
+            session: profile.into_session_parts()?,
+            upstream,
+            workers,
+            device_lists: match sharing.filter_devices {
+                true => DeviceLists::Filtered,
+                false => DeviceLists::InTheirGroup,
+            },
+            limits: broker_limits(),
+        })
     }
 }
 

@@ -27,7 +27,7 @@ use kiosque_ingest::rejected::Rejected;
 use kiosque_model::{ActedBy, KeyName, OperatorKey, Rights, UnixMs};
 use kiosque_server::{App, Audience};
 use kiosque_store::{
-    CreatedKey, KeyHolder, ServerLock, Store, create_directory, data_files, has_data,
+    CreatedKey, KeyHolder, ServerLock, Store, WhenAbsent, create_directory, data_files, has_data,
     marker_of_unopened,
 };
 
@@ -155,7 +155,7 @@ async fn filled(
     today: Option<Date>,
 ) -> anyhow::Result<(Store, EndingSignals)> {
     let wait = settings.server()?.limits.store_wait;
-    let opened = async || open::store_in(directory, settings, wait).await;
+    let opened = async || open::store_to_serve(directory, settings, WhenAbsent::Create, wait).await;
     let store = opened().await?;
     let now = time.start();
     let clock_day = store.zone().civil(now).date();

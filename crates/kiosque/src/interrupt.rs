@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 
 /// How long a command may take to end by itself.
 pub(crate) const GRACE: Duration = Duration::from_secs(3);
@@ -42,7 +42,8 @@ impl EndingSignals {
 /// Receives signals while a command runs, until it is dropped.
 pub(crate) struct Interrupt {
     first: Arc<OnceLock<SignalStatus>>,
-    receiving: JoinHandle<()>,
+    /// Receives them until it is dropped.
+    _receiving: JoinSet<()>,
 }
 
 impl Interrupt {
@@ -65,7 +66,8 @@ impl Interrupt {
         let mut signals = EndingSignals::receive()?;
         let first = Arc::<OnceLock<_>>::default();
         let received = Arc::clone(&first);
-        let receiving = tokio::spawn(async move {
+        let mut receiving = JoinSet::new();
+        receiving.spawn(async move {
             let status = signals.next().await;
             // Only this task sets it.
             let _ = received.set(status);
@@ -75,17 +77,11 @@ impl Interrupt {
             record.await;
             process::exit(status.into());
         });
-        Ok(Interrupt { first, receiving })
+        Ok(Interrupt { first, _receiving: receiving })
     }
 
     /// Returns the exit status of the first signal that was received.
     pub(crate) fn status(&self) -> Option<SignalStatus> {
         self.first.get().copied()
-    }
-}
-
-impl Drop for Interrupt {
-    fn drop(&mut self) {
-        self.receiving.abort();
     }
 }

@@ -91,9 +91,10 @@ pub(crate) fn lock_to_serve(
 pub(crate) async fn store_to_serve(
     directory: &Path,
     settings: &Settings,
+    when_absent: WhenAbsent,
     wait: Duration,
 ) -> anyhow::Result<Store> {
-    let access = Access { when_absent: WhenAbsent::Refuse, changes: Changes::Stored };
+    let access = Access { when_absent, changes: Changes::Stored };
     match settings.common.store {
         Some(_) => database(settings, access, wait, None).await,
         None => directory_for(directory, settings, access, wait).await,
@@ -120,16 +121,6 @@ pub(crate) async fn end_of_move(
 struct Access {
     when_absent: WhenAbsent,
     changes: Changes,
-}
-
-/// Opens the data of a directory, and creates it if there is none.
-pub(crate) async fn store_in(
-    directory: &Path,
-    settings: &Settings,
-    wait: Duration,
-) -> anyhow::Result<Store> {
-    let access = Access { when_absent: WhenAbsent::Create, changes: Changes::Stored };
-    directory_for(directory, settings, access, wait).await
 }
 
 async fn directory_for(

@@ -15,7 +15,7 @@ use kiosque_contract::inventory::Status;
 use kiosque_listener::tls::{Certificate, Identity};
 use kiosque_listener::{Listener, Stop};
 use kiosque_server::{App, Audience, self_signed, self_signed_identity};
-use kiosque_store::{Error as StoreError, Store, data_files, mode_for_others};
+use kiosque_store::{Error as StoreError, Store, WhenAbsent, data_files, mode_for_others};
 use tokio::runtime::{self, Handle, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
@@ -39,7 +39,8 @@ pub(crate) async fn run(settings: Settings) -> anyhow::Result<()> {
     let directory = open::directory(&settings)?;
     let server = settings.server()?;
     let _lock = open::lock_to_serve(&directory, &settings)?;
-    let store = open::store_to_serve(&directory, &settings, server.limits.store_wait).await?;
+    let (absent, wait) = (WhenAbsent::Refuse, server.limits.store_wait);
+    let store = open::store_to_serve(&directory, &settings, absent, wait).await?;
     let gateway = listen(&directory, &settings.serve, PortInUse::Fails).await?;
     let operator = listen_to_operator(&gateway, &settings.serve, PortInUse::Fails).await?;
     log_summary(&settings, &store, &gateway.certificate).await?;
