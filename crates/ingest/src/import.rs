@@ -191,7 +191,8 @@ pub struct Import<'a> {
     /// The arrival of the orders, once the first of them are stored.
     arrival: Option<ArrivalNo>,
     done: Imported,
-    by_group: BTreeMap<GroupNo, ImportedGroup>,
+    /// The orders that were stored, by the group that owns them.
+    by_group: BTreeMap<Option<GroupNo>, OrderCounts>,
     /// The orders of the file, in a dry run.
     file_orders: Option<FileOrders>,
 }
@@ -297,14 +298,13 @@ impl<'a> Import<'a> {
         }
         if !self.by_group.is_empty() {
             let mut ids = self.store.inventory().group_ids().await?;
-            self.done.groups = self
-                .by_group
-                .into_iter()
-                .map(|(group, counts)| {
-                    let group_id = ids.remove(&group).unwrap_or_default();
-                    ImportedGroup { group_id, ..counts }
-                })
-                .collect();
+            for (group, counts) in self.by_group {
+                self.done.counts.add(counts);
+                let Some(group) = group else { continue };
+                let group_id = ids.remove(&group).unwrap_or_default();
+                let OrderCounts { accepted, updated, unchanged, .. } = counts;
+                self.done.groups.push(ImportedGroup { group_id, accepted, updated, unchanged });
+            }
             self.done.groups.sort_unstable_by(|one, other| one.group_id.cmp(&other.group_id));
         }
         if let Some(orders) = self.file_orders {

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kiosque_contract::ImportedGroup;
-use kiosque_model::ActedBy;
+use kiosque_model::intake::OrderCounts;
+use kiosque_model::{ActedBy, GroupNo};
 use kiosque_store::{BatchPart, Incoming, OrderOutcome, OrderSource, Owners, ReceiveOptions};
 
 use super::{Import, ImportError, Progress, notify};
@@ -103,14 +103,18 @@ impl Writer<'_, '_> {
             log_inconsistent_data(&outcomes);
             let done = (batch.len(), begun.elapsed());
             self.size = self.throughput.next_size(self.size, done, self.time);
-            self.count_by_group(&lines, &batch, &outcomes).await?;
-            for ((line, incoming), outcome) in lines.into_iter().zip(&*batch).zip(outcomes) {
+            // The devices of a batch are cached.
+            let owners = self.owners.lock().await;
+            let groups: Vec<_> = batch.iter().map(|one| owners.group_of(one)).collect();
+            drop(owners);
+            let orders = lines.into_iter().zip(&*batch).zip(groups);
+            for (((line, incoming), group), outcome) in orders.zip(outcomes) {
                 if outcome == OrderOutcome::Deferred {
                     deferred.push(CheckedOrder { line, incoming: incoming.clone() });
                 } else {
                     self.stored += u64::from(outcome.is_stored());
                     self.done += 1;
-                    self.record(line, incoming, outcome);
+                    self.record(line, incoming, group, outcome)?;
                 }
             }
             let Writer { stored, done, total, .. } = *self;
@@ -146,41 +150,31 @@ impl Writer<'_, '_> {
         Ok(outcomes)
     }
 
-    /// Counts the stored orders by the group that owns them. The devices of a batch are cached.
-    async fn count_by_group(
+    /// Counts an order of a group, or adds it to the rejected ones.
+    fn record(
         &mut self,
-        lines: &[u64],
-        batch: &[Incoming],
-        outcomes: &[OrderOutcome],
+        line: u64,
+        incoming: &Incoming,
+        group: Option<GroupNo>,
+        outcome: OrderOutcome,
     ) -> Result<(), ImportError> {
-        let owners = self.owners.lock().await;
-        for ((line, incoming), outcome) in lines.iter().zip(batch).zip(outcomes) {
-            let count: fn(&mut ImportedGroup) -> &mut u64 = match outcome {
-                OrderOutcome::Accepted => |counts| &mut counts.accepted,
-                OrderOutcome::Updated => |counts| &mut counts.updated,
-                OrderOutcome::Unchanged => |counts| &mut counts.unchanged,
-                _ => continue,
-            };
-            let Some(group) = owners.group_of(incoming) else { continue };
-            *count(self.import.by_group.entry(group).or_default()) += 1;
-            if let Some(orders) = &mut self.import.file_orders {
-                orders.add(*line, incoming, group)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn record(&mut self, line: u64, incoming: &Incoming, outcome: OrderOutcome) {
-        let counts = &mut self.import.done.counts;
-        match outcome {
-            OrderOutcome::Accepted => counts.accepted += 1,
-            OrderOutcome::Updated => counts.updated += 1,
-            OrderOutcome::Unchanged => counts.unchanged += 1,
+        let count: fn(&mut OrderCounts) -> &mut u64 = match outcome {
+            OrderOutcome::Accepted => |counts| &mut counts.accepted,
+            OrderOutcome::Updated => |counts| &mut counts.updated,
+            OrderOutcome::Unchanged => |counts| &mut counts.unchanged,
             OrderOutcome::Rejected(reason) | OrderOutcome::Inconsistent(reason) => {
                 self.rejected.push(self.import.rejected(line, incoming, &reason));
+                return Ok(());
             }
             // An import waits for locks, and decides whole batches.
-            OrderOutcome::Deferred | OrderOutcome::GroupLocked | OrderOutcome::NotReached => {}
+            OrderOutcome::Deferred | OrderOutcome::GroupLocked | OrderOutcome::NotReached => {
+                return Ok(());
+            }
+        };
+        *count(self.import.by_group.entry(group).or_default()) += 1;
+        if let (Some(orders), Some(group)) = (&mut self.import.file_orders, group) {
+            orders.add(line, incoming, group)?;
         }
+        Ok(())
     }
 }
