@@ -112,18 +112,16 @@ pub fn page(frame: &Frame<'_>) -> String {
     let columns = columns(frame, &[CALL, ADDRESS, SUMMARY], &[]);
     let list = |document: Document| {
         let name = frame.say(document.name());
-        let rows = html! {
-            @for call in document.calls() {
-                tr {
-                    th scope="row" { a href=(document.path_of(&call.id)) { (call.id) } }
-                    td { (document.address(call)) }
-                    td.long { (chinese::prose(frame.language, &call.summary)) }
-                }
+        let table = table(name, &columns, document.calls(), |call| {
+            html! {
+                th scope="row" { a href=(document.path_of(&call.id)) { (call.id) } }
+                td { (document.address(call)) }
+                td.long { (chinese::prose(frame.language, &call.summary)) }
             }
-        };
+        });
         let file = document.file();
         let body = html! {
-            (table(name, &columns, &rows))
+            (table)
             p.more {
                 a href={ (Section::Api.path()) "/" (file) } download { (frame.say(DOWNLOAD)) }
             }

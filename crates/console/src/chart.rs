@@ -207,28 +207,26 @@ fn figures(frame: &Frame<'_>, chart: &Bars<'_>) -> Markup {
         columns.push(Column::number(before));
     }
     let columns = chart.sort.columns::<Point>(frame, columns);
-    let rows = html! {
-        @for point in chart.sort.rows(chart.points) {
-            tr {
-                th scope="row" {
-                    (point.name)
-                    @if !point.is_complete { " (" (frame.say(INCOMPLETE)) ")" }
-                }
-                td { ((chart.figure)(point.value)) }
-                td { (linked(point.second_href.as_deref(), &(chart.second)(point.second))) }
-                @if has_before {
-                    td {
-                        @if let Some(before) = point.before { ((chart.figure)(before)) }
-                    }
+    let table = table(chart.summary, &columns, chart.sort.rows(chart.points), |point| {
+        html! {
+            th scope="row" {
+                (point.name)
+                @if !point.is_complete { " (" (frame.say(INCOMPLETE)) ")" }
+            }
+            td { ((chart.figure)(point.value)) }
+            td { (linked(point.second_href.as_deref(), &(chart.second)(point.second))) }
+            @if has_before {
+                td {
+                    @if let Some(before) = point.before { ((chart.figure)(before)) }
                 }
             }
         }
-    };
+    });
     html! {
         // Its headings lead to this page again.
         details.figures id={ (chart.id) "-figures" } open[chart.sort.is_chosen()] {
             summary { (frame.say(FIGURES)) }
-            (table(chart.summary, &columns, &rows))
+            (table)
         }
     }
 }

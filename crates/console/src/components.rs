@@ -150,9 +150,14 @@ pub(crate) fn tile(tile: &Tile<'_>) -> Markup {
 }
 
 /// Renders a table that scrolls within itself when it is wider than the page, also with the
-/// keyboard. `rows` is a `tr` for each row. It is a group, since the card around it is already a
-/// landmark.
-pub(crate) fn table(caption: &str, columns: &[Column<'_>], rows: &Markup) -> Markup {
+/// keyboard. `cells` renders the cells of a row. The table is a group, since the card around it is
+/// already a landmark.
+pub(crate) fn table<R>(
+    caption: &str,
+    columns: &[Column<'_>],
+    rows: impl IntoIterator<Item = R>,
+    cells: impl Fn(R) -> Markup,
+) -> Markup {
     html! {
         div.scroll role="group" aria-label=(caption) tabindex="0" {
             table {
@@ -167,7 +172,7 @@ pub(crate) fn table(caption: &str, columns: &[Column<'_>], rows: &Markup) -> Mar
                         }
                     }
                 } }
-                tbody { (rows) }
+                tbody { @for row in rows { tr { (cells(row)) } } }
             }
         }
     }

@@ -137,14 +137,12 @@ fn owners(frame: &Frame<'_>, view: &Device) -> Markup {
         Some(at) => time(frame, UnixMs(at)),
         None => html! { (frame.say(open)) },
     };
-    let rows = html! {
-        @for owner in view.owners.iter().rev() {
-            tr {
-                th scope="row" { (view.groups.name_of(&owner.group_id)) }
-                td { (at(owner.since_timestamp, BEGINNING)) }
-                td { (at(owner.until_timestamp, PRESENT)) }
-            }
+    let table = table(frame.say(OWNERS), &columns, view.owners.iter().rev(), |owner| {
+        html! {
+            th scope="row" { (view.groups.name_of(&owner.group_id)) }
+            td { (at(owner.since_timestamp, BEGINNING)) }
+            td { (at(owner.until_timestamp, PRESENT)) }
         }
-    };
-    card("owners", frame.say(OWNERS), "", &table(frame.say(OWNERS), &columns, &rows))
+    });
+    card("owners", frame.say(OWNERS), "", &table)
 }

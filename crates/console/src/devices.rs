@@ -194,9 +194,12 @@ fn fields(frame: &Frame<'_>, view: &Devices) -> Markup {
 fn rows(frame: &Frame<'_>, view: &Devices) -> Markup {
     let columns = columns(frame, &[DEVICE, GROUP, STATE, LAST_ACTIVE, WEEK], &[STOCK]);
     let columns = view.sort.columns::<DeviceRow>(frame, columns);
-    let rows = html! {
-        @for DeviceRow { item, state, week } in view.sort.rows(&view.devices) {
-            tr {
+    table(
+        frame.say(Section::Devices.name()),
+        &columns,
+        view.sort.rows(&view.devices),
+        |DeviceRow { item, state, week }| {
+            html! {
                 th scope="row" {
                     a href=(path_of(&item.device_code)) { (item.device_name) }
                     " " span.note.code { (item.device_code) }
@@ -210,9 +213,8 @@ fn rows(frame: &Frame<'_>, view: &Devices) -> Markup {
                 }
                 td.number { (format::count(item.total_curr_stock)) }
             }
-        }
-    };
-    table(frame.say(Section::Devices.name()), &columns, &rows)
+        },
+    )
 }
 
 /// Returns the devices of a list as CSV.

@@ -155,27 +155,25 @@ fn streams(frame: &Frame<'_>, view: &Intake) -> Markup {
     let counts = [ACCEPTED, UPDATED, UNCHANGED, REJECTED];
     columns.extend(counts.map(|text| Column::number(frame.say(text))));
     columns.extend([NEWEST, LAG].map(|text| Column::text(frame.say(text))));
-    let rows = html! {
-        @for stream in &view.streams {
-            tr {
-                th scope="row" { (stream.key.as_deref().unwrap_or(frame.say(OTHER_KEYS))) }
-                td.number { (per_second(stream.by_minute.last().copied().unwrap_or_default())) }
-                td { (spark(frame, &stream.by_minute, MINUTES_SUMMARY)) }
-                @let of = &stream.counts;
-                @for lines in [of.accepted, of.updated, of.unchanged, of.rejected] {
-                    td.number { (format::count(lines)) }
-                }
-                @if let Some(order) = stream.newest {
-                    td { (ago(frame, Some(order.trade_start))) }
-                    td { (span(frame, order.stored_at.0.saturating_sub(order.trade_start.0))) }
-                } @else {
-                    td {} td {}
-                }
+    let table = table(frame.say(STREAMS), &columns, &view.streams, |stream| {
+        html! {
+            th scope="row" { (stream.key.as_deref().unwrap_or(frame.say(OTHER_KEYS))) }
+            td.number { (per_second(stream.by_minute.last().copied().unwrap_or_default())) }
+            td { (spark(frame, &stream.by_minute, MINUTES_SUMMARY)) }
+            @let of = &stream.counts;
+            @for lines in [of.accepted, of.updated, of.unchanged, of.rejected] {
+                td.number { (format::count(lines)) }
+            }
+            @if let Some(order) = stream.newest {
+                td { (ago(frame, Some(order.trade_start))) }
+                td { (span(frame, order.stored_at.0.saturating_sub(order.trade_start.0))) }
+            } @else {
+                td {} td {}
             }
         }
-    };
+    });
     html! {
-        (table(frame.say(STREAMS), &columns, &rows))
+        (table)
         p.note { (frame.say(LAG_NOTE)) }
     }
 }
@@ -219,20 +217,18 @@ fn imports(frame: &Frame<'_>, view: &Intake) -> Markup {
         return empty(frame.say(NO_IMPORTS));
     }
     let columns = columns(frame, &[IMPORT, BEGUN, STATE, FILE, USER, RESULT], &[]);
-    let rows = html! {
-        @for import in &view.imports {
-            tr {
-                th scope="row" { (import.import_id) }
-                td { (time(frame, UnixMs(import.started_timestamp))) }
-                td { (state(frame, &import.state)) }
-                td { (import.details.file.as_deref().unwrap_or_default()) }
-                td { (import.details.user.as_deref().unwrap_or_default()) }
-                td.long { (result(frame, import)) }
-            }
+    let table = table(frame.say(IMPORTS), &columns, &view.imports, |import| {
+        html! {
+            th scope="row" { (import.import_id) }
+            td { (time(frame, UnixMs(import.started_timestamp))) }
+            td { (state(frame, &import.state)) }
+            td { (import.details.file.as_deref().unwrap_or_default()) }
+            td { (import.details.user.as_deref().unwrap_or_default()) }
+            td.long { (result(frame, import)) }
         }
-    };
+    });
     html! {
-        (table(frame.say(IMPORTS), &columns, &rows))
+        (table)
         @if view.imports_are_cut { p.note { (frame.say(IMPORTS_CUT)) } }
         p.note { (frame.say(IMPORT_NOTE)) }
     }
@@ -267,18 +263,20 @@ fn rejected(frame: &Frame<'_>, view: &Intake) -> Markup {
         return empty(frame.say(NO_REJECTED));
     }
     let columns = columns(frame, &[TIME, FROM, LINE, ORDER_ID, REASON], &[]);
-    let rows = html! {
-        @for one in view.latest_rejected().into_iter().take(SHOWN_MAX) {
-            tr {
+    table(
+        frame.say(REJECTED_LINES),
+        &columns,
+        view.latest_rejected().into_iter().take(SHOWN_MAX),
+        |one| {
+            html! {
                 td { (time(frame, one.at)) }
                 td { (origin(frame, &one.from)) }
                 td.number { (one.line.line) }
                 td { code { (one.line.order_id.as_deref().unwrap_or_default()) } }
                 td.long { (format::shortened(&one.line.reason, REASON_CHARS_MAX)) }
             }
-        }
-    };
-    table(frame.say(REJECTED_LINES), &columns, &rows)
+        },
+    )
 }
 
 fn origin(frame: &Frame<'_>, from: &LineOrigin) -> String {

@@ -153,10 +153,10 @@ impl Listed for FunctionUsage {
 pub fn page(frame: &Frame<'_>, view: &Integrators) -> String {
     let columns = columns(frame, &[ACCOUNT, NAME, GROUPS, STATE, SESSION, LAST_USE], &[]);
     let columns = view.sort.columns::<Account>(frame, columns);
-    let rows = html! { @for account in view.sort.rows(&view.accounts) { (row(frame, account)) } };
+    let rows = view.sort.rows(&view.accounts);
     let body = html! {
-        @if view.accounts.is_empty() { (empty(frame.say(NO_ACCOUNTS))) }
-        @else { (table(frame.say(ACCOUNTS), &columns, &rows)) }
+        @if rows.is_empty() { (empty(frame.say(NO_ACCOUNTS))) }
+        @else { (table(frame.say(ACCOUNTS), &columns, rows, |account| cells(frame, account))) }
         (pager(frame, "", view.after.as_deref(), view.next.as_deref()))
     };
     let after = query_of(&[("after", view.after.as_deref().unwrap_or_default())]);
@@ -213,33 +213,29 @@ pub fn csv(view: &Integrators) -> String {
     csv::file(COLUMNS, rows.chain(view.next.is_some().then(csv::more_rows)))
 }
 
-fn row(frame: &Frame<'_>, of: &Account) -> Markup {
+fn cells(frame: &Frame<'_>, of: &Account) -> Markup {
     let account = &of.item;
     html! {
-        tr {
-            td { a href=(account_path(&account.account)) { (account.account) } }
-            td { (account.display_name) }
-            td { (account.group_ids.join(", ")) }
-            td { (state(frame, of)) }
-            td.long { (session_text(frame, of.session.as_ref())) }
-            td { (ago(frame, of.last_use)) }
-        }
+        td { a href=(account_path(&account.account)) { (account.account) } }
+        td { (account.display_name) }
+        td { (account.group_ids.join(", ")) }
+        td { (state(frame, of)) }
+        td.long { (session_text(frame, of.session.as_ref())) }
+        td { (ago(frame, of.last_use)) }
     }
 }
 
 fn codes(frame: &Frame<'_>, view: &Integrators) -> Markup {
     let columns = columns(frame, &[CODE], &[REQUESTS]);
-    let rows = html! {
-        @for (code, answers) in &view.codes {
-            tr {
-                th scope="row" { (code) " " span.note { (meaning(frame, *code)) } }
-                td.number { (format::count(*answers)) }
-            }
+    let table = table(frame.say(CODES), &columns, &view.codes, |(code, answers)| {
+        html! {
+            th scope="row" { (code) " " span.note { (meaning(frame, *code)) } }
+            td.number { (format::count(*answers)) }
         }
-    };
+    });
     html! {
         @if view.codes.is_empty() { (empty(frame.say(NO_REQUESTS))) }
-        @else { (table(frame.say(CODES), &columns, &rows)) }
+        @else { (table) }
         @if view.not_recorded > 0 {
             p.note { (NOT_RECORDED.fill(frame.language, &[&format::count(view.not_recorded)])) }
         }
@@ -271,16 +267,13 @@ fn guesses(frame: &Frame<'_>, view: &Integrators) -> Markup {
         Column::number(frame.say(FAILED_LOGINS)),
         Column::text(frame.say(LAST)),
     ];
-    let rows = html! {
-        @for (source, Guesses { logins, last }) in &view.guesses {
-            tr {
-                th scope="row" { (source.to_string()) }
-                td.number { (format::count(*logins)) }
-                td { (ago(frame, Some(*last))) }
-            }
+    table(frame.say(GUESSES), &columns, &view.guesses, |(source, Guesses { logins, last })| {
+        html! {
+            th scope="row" { (source.to_string()) }
+            td.number { (format::count(*logins)) }
+            td { (ago(frame, Some(*last))) }
         }
-    };
-    table(frame.say(GUESSES), &columns, &rows)
+    })
 }
 
 fn functions(frame: &Frame<'_>, view: &History) -> Markup {
@@ -289,20 +282,17 @@ fn functions(frame: &Frame<'_>, view: &History) -> Markup {
     }
     let columns = columns(frame, &[FUNCTION], &[REQUESTS, REFUSED, FAILED, MEAN, SLOWEST]);
     let columns = view.sort.columns::<FunctionUsage>(frame, columns);
-    let rows = html! {
-        @for function in view.sort.rows(&view.functions) {
-            tr {
-                th scope="row" { code { (function.route) } }
-                @for count in [function.requests, function.refused, function.failed] {
-                    td.number { (format::count(count)) }
-                }
-                @for time in [function.mean, function.slowest] {
-                    td.number { (milliseconds(time)) }
-                }
+    table(frame.say(FUNCTIONS), &columns, view.sort.rows(&view.functions), |function| {
+        html! {
+            th scope="row" { code { (function.route) } }
+            @for count in [function.requests, function.refused, function.failed] {
+                td.number { (format::count(count)) }
+            }
+            @for time in [function.mean, function.slowest] {
+                td.number { (milliseconds(time)) }
             }
         }
-    };
-    table(frame.say(FUNCTIONS), &columns, &rows)
+    })
 }
 
 /// Formats a time as milliseconds with one decimal.

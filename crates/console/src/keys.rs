@@ -189,21 +189,19 @@ fn create_form(frame: &Frame<'_>, sent: &NewKey) -> Markup {
 fn list(frame: &Frame<'_>, view: &Keys) -> Markup {
     let columns = columns(frame, &[NAME, RIGHTS, CREATED, LAST_USE, STATE, REVOKE], &[]);
     let columns = view.sort.columns::<KeyEntry>(frame, columns);
-    let rows = html! {
-        @for key in view.sort.rows(&view.keys) {
-            tr {
-                td { (key.name.as_str()) }
-                td { (key.rights.to_string().replace(',', ", ")) }
-                td { (time(frame, key.created_at)) }
-                td { (ago(frame, key.used_at)) }
-                td { (state(frame, key)) }
-                td { @if key.revoked_at.is_none() { (revoke_form(frame, key.name.as_str())) } }
-            }
+    let table = table(frame.say(ALL), &columns, view.sort.rows(&view.keys), |key| {
+        html! {
+            td { (key.name.as_str()) }
+            td { (key.rights.to_string().replace(',', ", ")) }
+            td { (time(frame, key.created_at)) }
+            td { (ago(frame, key.used_at)) }
+            td { (state(frame, key)) }
+            td { @if key.revoked_at.is_none() { (revoke_form(frame, key.name.as_str())) } }
         }
-    };
+    });
     html! {
         @if view.keys.is_empty() { (empty(frame.say(NONE))) }
-        @else { (table(frame.say(ALL), &columns, &rows)) }
+        @else { (table) }
         @if view.is_cut { p.note { (frame.say(CUT)) } }
     }
 }

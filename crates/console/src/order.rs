@@ -105,27 +105,25 @@ fn lines(frame: &Frame<'_>, lines: &[LineItem], head: &OrderHead) -> Markup {
     let currency = &head.currency;
     let mut columns = columns(frame, &[PRODUCT, AISLE], &[COUNT, PRICE, SUM]);
     columns.extend([SHIPMENT, FAULT].map(|text| Column::text(frame.say(text))));
-    let rows = html! {
-        @for line in lines {
-            tr {
-                th scope="row" { (line.goods_name) " " span.note { (line.goods_id) } }
-                td { (line.aisle_code) }
-                td.number { (format::count(line.count)) }
-                td.number { (format::major(line.sale_price, currency)) }
-                td.number { (format::major(line.pay_amount, currency)) }
-                td { (shipment(frame, line.shipment_status)) }
-                td {
-                    @if line.shipment_err_code != 0 {
-                        (FAULT_CODE.fill(frame.language, &[&line.shipment_err_code.to_string()]))
-                        " "
-                    }
-                    (line.shipment_fail_desc.as_deref().unwrap_or_default())
+    let table = table(frame.say(LINES), &columns, lines, |line| {
+        html! {
+            th scope="row" { (line.goods_name) " " span.note { (line.goods_id) } }
+            td { (line.aisle_code) }
+            td.number { (format::count(line.count)) }
+            td.number { (format::major(line.sale_price, currency)) }
+            td.number { (format::major(line.pay_amount, currency)) }
+            td { (shipment(frame, line.shipment_status)) }
+            td {
+                @if line.shipment_err_code != 0 {
+                    (FAULT_CODE.fill(frame.language, &[&line.shipment_err_code.to_string()]))
+                    " "
                 }
+                (line.shipment_fail_desc.as_deref().unwrap_or_default())
             }
         }
-    };
+    });
     let body = html! {
-        (table(frame.say(LINES), &columns, &rows))
+        (table)
         @if let Some(note) = difference(frame, lines, head) { p.note { (note) } }
     };
     card("lines", frame.say(LINES), "", &body)
@@ -172,16 +170,14 @@ fn amounts(frame: &Frame<'_>, head: &OrderHead) -> Markup {
     let columns = columns(frame, &[NAME], &[MAJOR, MINOR]);
     let amounts =
         [(TOTAL, head.total_amount), (SUM_PAID, head.pay_amount), (REFUNDED, head.refund_amount)];
-    let rows = html! {
-        @for (name, minor) in amounts {
-            tr {
-                th scope="row" { (frame.say(name)) }
-                td.number { (format::major(minor, &head.currency)) }
-                td.number { (minor) }
-            }
+    let table = table(frame.say(AMOUNTS), &columns, amounts, |(name, minor)| {
+        html! {
+            th scope="row" { (frame.say(name)) }
+            td.number { (format::major(minor, &head.currency)) }
+            td.number { (minor) }
         }
-    };
-    card("amounts", frame.say(AMOUNTS), "", &table(frame.say(AMOUNTS), &columns, &rows))
+    });
+    card("amounts", frame.say(AMOUNTS), "", &table)
 }
 
 fn record(frame: &Frame<'_>, json: &str) -> Markup {

@@ -248,28 +248,26 @@ pub(crate) fn rows(frame: &Frame<'_>, orders: &[OrderItem], groups: Option<&Grou
     let amount = |name: Text, minor, currency: &str| {
         html! { td.number data-name=(frame.say(name)) { (format::major(minor, currency)) } }
     };
-    let rows = html! {
-        @for order in orders {
-            @let head = &order.record.head;
-            @let items: i64 = order.record.detail_vo_list.iter().map(|line| line.count).sum();
-            tr {
-                td { time { (head.trade_start_time) } }
-                th scope="row" { a href=(path_of(&order.group_id, &head.order_id)) {
-                    (head.order_id)
-                } }
-                @if let Some(groups) = groups {
-                    td { a href=(device_path(&head.device_code)) { (head.device_code) } }
-                    td.wide { (groups.name_of(&order.group_id)) }
-                }
-                td.number.wide { (format::count(items)) }
-                (amount(SUM_PAID, head.pay_amount, &head.currency))
-                (amount(PRICE, head.total_amount, &head.currency))
-                td { (payment(frame, head.pay_status)) }
-                td { (shipment(frame, head.shipment_status)) }
+    let table = table(frame.say(Section::Orders.name()), &columns, orders, |order| {
+        let head = &order.record.head;
+        let items: i64 = order.record.detail_vo_list.iter().map(|line| line.count).sum();
+        html! {
+            td { time { (head.trade_start_time) } }
+            th scope="row" { a href=(path_of(&order.group_id, &head.order_id)) {
+                (head.order_id)
+            } }
+            @if let Some(groups) = groups {
+                td { a href=(device_path(&head.device_code)) { (head.device_code) } }
+                td.wide { (groups.name_of(&order.group_id)) }
             }
+            td.number.wide { (format::count(items)) }
+            (amount(SUM_PAID, head.pay_amount, &head.currency))
+            (amount(PRICE, head.total_amount, &head.currency))
+            td { (payment(frame, head.pay_status)) }
+            td { (shipment(frame, head.shipment_status)) }
         }
-    };
-    html! { div.orders { (table(frame.say(Section::Orders.name()), &columns, &rows)) } }
+    });
+    html! { div.orders { (table) } }
 }
 
 /// The states of a payment, by their numbers.

@@ -141,23 +141,20 @@ fn rows(frame: &Frame<'_>, view: &Refill) -> maud::Markup {
         (_, None) => frame.say(NO_SALES).to_owned(),
         (_, Some(left)) => tenths(left),
     };
-    let rows = html! {
-        @for item in view.sort.rows(&view.items) {
-            tr {
-                th scope="row" {
-                    a href=(path_of(&item.device_code)) { (item.device_name) }
-                    " " span.note.code { (item.device_code) }
-                }
-                td { (item.aisle_code) }
-                td { (product(item)) }
-                td.number { (format::count(item.stock)) }
-                td.number { (format::count(item.capacity)) }
-                td.number { (tenths(item.tenths_sold_a_day())) }
-                td.number { (left(item)) }
+    table(frame.say(Section::Refill.name()), &columns, view.sort.rows(&view.items), |item| {
+        html! {
+            th scope="row" {
+                a href=(path_of(&item.device_code)) { (item.device_name) }
+                " " span.note.code { (item.device_code) }
             }
+            td { (item.aisle_code) }
+            td { (product(item)) }
+            td.number { (format::count(item.stock)) }
+            td.number { (format::count(item.capacity)) }
+            td.number { (tenths(item.tenths_sold_a_day())) }
+            td.number { (left(item)) }
         }
-    };
-    table(frame.say(Section::Refill.name()), &columns, &rows)
+    })
 }
 
 /// Returns the name of a product, or its id if it has none.

@@ -178,26 +178,23 @@ fn answer(request: &Refused) -> Markup {
 /// Renders the latest requests of an account.
 pub(crate) fn list(frame: &Frame<'_>, requests: &[Refused]) -> Markup {
     let columns = columns(frame, &[TIME, FUNCTION, SOURCE, CODE, ANSWER, REQUEST], &[]);
-    let rows = html! { @for request in requests { (row(frame, request)) } };
     let body = html! {
         @if requests.is_empty() { (empty(frame.say(NO_REFUSALS))) }
-        @else { (table(frame.say(REFUSALS), &columns, &rows)) }
+        @else { (table(frame.say(REFUSALS), &columns, requests, |one| cells(frame, one))) }
     };
     card("refusals", frame.say(REFUSALS), frame.say(LOOK_UP_NOTE), &body)
 }
 
-fn row(frame: &Frame<'_>, request: &Refused) -> Markup {
+fn cells(frame: &Frame<'_>, request: &Refused) -> Markup {
     let code = request.code.map(|code| code.to_string()).unwrap_or_default();
     let tone = if request.kind.is_none() { Tone::Bad } else { Tone::Warning };
     html! {
-        tr {
-            td { (time(frame, request.at)) }
-            td.long { code { (request.asked) } }
-            td { (request.source) }
-            td { (badge(tone, &code)) }
-            td.long { (request.data.first().unwrap_or(&request.message)) }
-            td { a href=(path_of(&request.request_id)) { code.id { (request.request_id) } } }
-        }
+        td { (time(frame, request.at)) }
+        td.long { code { (request.asked) } }
+        td { (request.source) }
+        td { (badge(tone, &code)) }
+        td.long { (request.data.first().unwrap_or(&request.message)) }
+        td { a href=(path_of(&request.request_id)) { code.id { (request.request_id) } } }
     }
 }
 

@@ -116,21 +116,18 @@ pub fn page(frame: &Frame<'_>, view: &Search) -> String {
 
 fn rows(frame: &Frame<'_>, view: &Search) -> Markup {
     let columns = columns(frame, &[KIND, FOUND, GROUP], &[]);
-    let rows = html! {
-        @for hit in &view.hits {
-            @let (name, note, group) = match hit {
-                Hit::Device { code, name, group_id } => (name, code.as_str(), group_id.as_str()),
-                Hit::Order { id, group_id } => (id, "", group_id.as_str()),
-                Hit::Request(name) | Hit::Account(name) => (name, "", ""),
-            };
-            tr {
-                td { (frame.say(hit.kind())) }
-                th scope="row" { a href=(hit.path()) { (name) } " " span.note { (note) } }
-                td { (view.groups.name_of(group)) }
-            }
+    table(frame.say(SEARCH), &columns, &view.hits, |hit| {
+        let (name, note, group) = match hit {
+            Hit::Device { code, name, group_id } => (name, code.as_str(), group_id.as_str()),
+            Hit::Order { id, group_id } => (id, "", group_id.as_str()),
+            Hit::Request(name) | Hit::Account(name) => (name, "", ""),
+        };
+        html! {
+            td { (frame.say(hit.kind())) }
+            th scope="row" { a href=(hit.path()) { (name) } " " span.note { (note) } }
+            td { (view.groups.name_of(group)) }
         }
-    };
-    table(frame.say(SEARCH), &columns, &rows)
+    })
 }
 
 #[cfg(test)]

@@ -355,15 +355,12 @@ fn content(view: &Service) -> Vec<(Text, String)> {
 fn limits(frame: &Frame<'_>, view: &Service) -> Markup {
     let columns = columns(frame, &[LIMIT], &[USED, MOST, SHARE]);
     let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-    let rows = html! {
-        @for limit in &view.limits {
-            tr {
-                td { code { (limit.name) } }
-                td.number { (format::count(limit.used)) }
-                td.number { (format::count(limit.most)) }
-                td.number { (format::share(number(limit.used), number(limit.most))) }
-            }
+    table(frame.say(LIMITS), &columns, &view.limits, |limit| {
+        html! {
+            td { code { (limit.name) } }
+            td.number { (format::count(limit.used)) }
+            td.number { (format::count(limit.most)) }
+            td.number { (format::share(number(limit.used), number(limit.most))) }
         }
-    };
-    table(frame.say(LIMITS), &columns, &rows)
+    })
 }

@@ -188,7 +188,7 @@ mod tests {
         let head = |sort: Sort| {
             let columns = [Column::text("Name"), Column::text("State"), Column::number("Used")];
             let columns = sort.columns::<Row>(&frame, columns);
-            table("x", &columns, &maud::html! {}).into_string()
+            table("x", &columns, [], |()| maud::html! {}).into_string()
         };
         let sorted = head(Sort::By("used", Direction::Descending));
         for part in [

@@ -79,29 +79,28 @@ const COLUMNS: [Text; 7] = [TIME, EVENT, ACCOUNT, ACTOR, SOURCE, DETAIL, REQUEST
 /// Renders entries as a table.
 pub(crate) fn entries(frame: &Frame<'_>, caption: &str, entries: &[AuditEntry]) -> Markup {
     let columns = columns(frame, &COLUMNS, &[]);
-    let rows = html! { @for entry in entries { (row(frame, entry, None)) } };
-    table(caption, &columns, &rows)
+    table(caption, &columns, entries, |entry| cells(frame, entry, None))
 }
 
 /// Renders the entries of an account as a table. A login that replaced a session, which has two
 /// entries, is one row.
 pub(crate) fn sessions(frame: &Frame<'_>, caption: &str, entries: &[AuditEntry]) -> Markup {
     let columns = columns(frame, &COLUMNS, &[]);
-    let mut rows = Vec::new();
     let mut left = entries.iter().peekable();
-    while let Some(entry) = left.next() {
+    let rows = std::iter::from_fn(|| {
+        let entry = left.next()?;
         let is_login = |login: &&AuditEntry| {
             entry.event == AuditEvent::SessionReplaced.name()
                 && login.event == AuditEvent::Login.name()
                 && login.request_id == entry.request_id
         };
-        rows.push(row(frame, entry, left.next_if(is_login)));
-    }
-    table(caption, &columns, &html! { @for row in rows { (row) } })
+        Some((entry, left.next_if(is_login)))
+    });
+    table(caption, &columns, rows, |(entry, login)| cells(frame, entry, login))
 }
 
-/// Renders an entry; with `login`, the login that replaced its session, renders both.
-fn row(frame: &Frame<'_>, entry: &AuditEntry, login: Option<&AuditEntry>) -> Markup {
+/// Renders the cells of an entry; with `login`, the login that replaced its session, of both.
+fn cells(frame: &Frame<'_>, entry: &AuditEntry, login: Option<&AuditEntry>) -> Markup {
     let event = entry.event.parse().ok().map(name);
     let event = login.map(|_| LOGIN_REPLACED).or(event);
     // The group that the login selected, not the previous session's.
@@ -111,17 +110,13 @@ fn row(frame: &Frame<'_>, entry: &AuditEntry, login: Option<&AuditEntry>) -> Mar
     };
     let account = entry.account.as_deref();
     html! {
-        tr {
-            td { (time(frame, UnixMs(entry.timestamp))) }
-            td.event { (event.map_or(entry.event.as_ref(), |event| frame.say(event))) }
-            td { @if let Some(account) = account {
-                a href=(account_path(account)) { (account) }
-            } }
-            td { (entry.actor_with_user().unwrap_or_default()) }
-            td { (entry.source.as_deref().unwrap_or_default()) }
-            td.long { (detail(frame, &shown, |at| frame.zone.text(at))) }
-            td { code.id { (entry.request_id.as_deref().unwrap_or_default()) } }
-        }
+        td { (time(frame, UnixMs(entry.timestamp))) }
+        td.event { (event.map_or(entry.event.as_ref(), |event| frame.say(event))) }
+        td { @if let Some(account) = account { a href=(account_path(account)) { (account) } } }
+        td { (entry.actor_with_user().unwrap_or_default()) }
+        td { (entry.source.as_deref().unwrap_or_default()) }
+        td.long { (detail(frame, &shown, |at| frame.zone.text(at))) }
+        td { code.id { (entry.request_id.as_deref().unwrap_or_default()) } }
     }
 }
 

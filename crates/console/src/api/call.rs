@@ -1,6 +1,6 @@
 //! One call: its request, its answers, snippets that send it, and a form that tries it.
 
-use kiosque_openapi::reference::{Answer, CallReference, Content, Field};
+use kiosque_openapi::reference::{CallReference, Content, Field};
 use kiosque_openapi::refusals;
 use maud::{Markup, html};
 
@@ -105,19 +105,16 @@ fn request(frame: &Frame<'_>, view: &CallPage<'_>) -> Markup {
 fn answers(frame: &Frame<'_>, view: &CallPage<'_>) -> Markup {
     let call = view.call;
     let columns = columns(frame, &[STATUS, MEANING, CONTENT_TYPE, HEADERS], &[]);
-    let row = |answer: &Answer| {
+    let table = table(frame.say(ANSWERS), &columns, &call.answers, |answer| {
         html! {
-            tr {
-                th scope="row" { (answer.status) }
-                td { (prose(frame.language, &answer.about)) }
-                td { (answer.content_type) }
-                td { @if answer.headers.is_empty() { (format::NONE) } (answer.headers.join(", ")) }
-            }
+            th scope="row" { (answer.status) }
+            td { (prose(frame.language, &answer.about)) }
+            td { (answer.content_type) }
+            td { @if answer.headers.is_empty() { (format::NONE) } (answer.headers.join(", ")) }
         }
-    };
-    let rows = html! { @for answer in &call.answers { (row(answer)) } };
+    });
     let body = html! {
-        (table(frame.say(ANSWERS), &columns, &rows))
+        (table)
         h3 { (frame.say(SUCCESS)) " " span.note { (call.success.content_type) } }
         @if call.success.fields.is_empty() { p { (frame.say(PLAIN)) } } @else {
             (fields::list(frame, frame.say(SUCCESS), &call.success.fields))
@@ -131,11 +128,9 @@ fn answers(frame: &Frame<'_>, view: &CallPage<'_>) -> Markup {
 /// Renders the fields of a failure, and the codes of integrators' refusals.
 fn failure(frame: &Frame<'_>, document: Document, failure: &[Field]) -> Markup {
     let columns = columns(frame, &[CODE, MESSAGE], &[]);
-    let rows = html! {
-        @for (code, message) in refusals(frame.language) {
-            tr { th scope="row" { (code) } td { (message) } }
-        }
-    };
+    let refusals = table(frame.say(REFUSALS), &columns, refusals(frame.language), |refusal| {
+        html! { th scope="row" { (refusal.0) } td { (refusal.1) } }
+    });
     html! {
         @if !failure.is_empty() {
             details.other {
@@ -146,7 +141,7 @@ fn failure(frame: &Frame<'_>, document: Document, failure: &[Field]) -> Markup {
         @if document == Document::Integrators {
             details.other {
                 summary { (frame.say(REFUSALS)) }
-                (table(frame.say(REFUSALS), &columns, &rows))
+                (refusals)
             }
         }
     }

@@ -25,19 +25,16 @@ texts! {
 pub(super) fn list(frame: &Frame<'_>, caption: &str, fields: &[Field]) -> Markup {
     let columns = columns(frame, &[NAME, TYPE, REQUIRED, NULL, LIMITS, ABOUT], &[]);
     let answer = |is_so: bool| frame.say(if is_so { YES } else { NO });
-    let rows = html! {
-        @for field in fields {
-            tr {
-                th scope="row" { code { (field.name) } }
-                td { (field.kind) }
-                td { (answer(field.is_required)) }
-                td { (answer(field.is_nullable)) }
-                td { (limits(frame, field)) }
-                td { (prose(frame.language, &field.about)) }
-            }
+    table(caption, &columns, fields, |field| {
+        html! {
+            th scope="row" { code { (field.name) } }
+            td { (field.kind) }
+            td { (answer(field.is_required)) }
+            td { (answer(field.is_nullable)) }
+            td { (limits(frame, field)) }
+            td { (prose(frame.language, &field.about)) }
         }
-    };
-    table(caption, &columns, &rows)
+    })
 }
 
 fn limits(frame: &Frame<'_>, field: &Field) -> String {

@@ -44,18 +44,16 @@ fn figures(frame: &Frame<'_>, summary: &str, heading: &str, days: &[(Day, [i64; 
     let hours: Vec<String> = (0..24).map(|hour| format!("{hour:02}")).collect();
     let columns = hours.iter().map(|hour| Column::number(hour));
     let columns: Vec<Column<'_>> = std::iter::once(Column::text(heading)).chain(columns).collect();
-    let rows = html! {
-        @for (day, counts) in days {
-            tr {
-                th scope="row" { (day) }
-                @for count in counts { td { (format::count(*count)) } }
-            }
+    let table = table(summary, &columns, days, |(day, counts)| {
+        html! {
+            th scope="row" { (day) }
+            @for count in counts { td { (format::count(*count)) } }
         }
-    };
+    });
     html! {
         details.figures {
             summary { (frame.say(FIGURES)) }
-            (table(summary, &columns, &rows))
+            (table)
         }
     }
 }

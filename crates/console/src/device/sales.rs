@@ -52,26 +52,20 @@ pub(super) fn render(frame: &Frame<'_>, view: &Device) -> Markup {
 
 fn periods(frame: &Frame<'_>, view: &Device, today: Day) -> Markup {
     let columns = columns(frame, &[PERIOD], &[ORDER_COUNT, SUM_PAID, FAILED]);
-    let rows = html! {
-        @for (name, days) in PERIODS {
-            @let (all, by_currency) = sum(view, Day(today.0 - days));
-            @let path = |sales| {
-                let days = (Day(today.0 + 1 - days), today);
-                sales_path(sales, days, &view.device.device_code, &view.groups)
-            };
-            @let count = |count: i64, sales| {
-                let path = Some(path(sales)).filter(|_| count > 0);
-                linked(path.as_deref(), &format::count(count))
-            };
-            tr {
-                th scope="row" { (frame.say(name)) }
-                td.number { (count(all.orders, Sales::All)) }
-                td.number { (amounts(&by_currency)) }
-                td.number { (count(all.failed, Sales::Failed)) }
-            }
+    table(frame.say(SALES), &columns, PERIODS, |(name, days)| {
+        let (all, by_currency) = sum(view, Day(today.0 - days));
+        let days = (Day(today.0 + 1 - days), today);
+        let count = |count: i64, sales| {
+            let path = sales_path(sales, days, &view.device.device_code, &view.groups);
+            linked(Some(&*path).filter(|_| count > 0), &format::count(count))
+        };
+        html! {
+            th scope="row" { (frame.say(name)) }
+            td.number { (count(all.orders, Sales::All)) }
+            td.number { (amounts(&by_currency)) }
+            td.number { (count(all.failed, Sales::Failed)) }
         }
-    };
-    table(frame.say(SALES), &columns, &rows)
+    })
 }
 
 /// Sums the sales after a day: all of them, whose amounts are meaningless, and by currency.
