@@ -100,45 +100,30 @@ impl Listed for DeviceRow {
     ];
 }
 
-/// Returns the name of a state.
-const fn name_of_state(state: DeviceState) -> Text {
+/// Returns the name of a state, and its tone.
+const fn state_text(state: DeviceState) -> (Text, Tone) {
     match state {
-        DeviceState::Online => ONLINE,
-        DeviceState::Silent => SILENT,
-        DeviceState::GroupDisabled => GROUP_DISABLED,
-        DeviceState::Disabled => DISABLED,
+        DeviceState::Online => (ONLINE, Tone::Good),
+        DeviceState::Silent => (SILENT, Tone::Bad),
+        DeviceState::GroupDisabled => (GROUP_DISABLED, Tone::Neutral),
+        DeviceState::Disabled => (DISABLED, Tone::Neutral),
     }
 }
 
 /// Renders a state as a badge.
 pub(crate) fn state_badge(state: DeviceState, frame: &Frame<'_>) -> Markup {
-    let tone = match state {
-        DeviceState::Online => Tone::Good,
-        DeviceState::Silent => Tone::Bad,
-        DeviceState::GroupDisabled | DeviceState::Disabled => Tone::Neutral,
-    };
-    badge(tone, frame.say(name_of_state(state)))
+    let (text, tone) = state_text(state);
+    badge(tone, frame.say(text))
 }
 
-/// Returns the name of the devices that need attention for a reason.
-pub(crate) const fn name_of(need: Need) -> Text {
+/// Returns the name of the devices that need attention for a reason, and the rule by which they do.
+pub(crate) const fn need_texts(need: Need) -> (Text, Text) {
     match need {
-        Need::Silent => SILENT_DEVICES,
-        Need::Broken => BROKEN,
-        Need::Empty => EMPTY_AISLES,
-        Need::Unsold => UNSOLD,
-        Need::Failing => FAILING,
-    }
-}
-
-/// Returns the rule by which a device needs attention.
-pub(crate) const fn rule_of(need: Need) -> Text {
-    match need {
-        Need::Silent => SILENT_RULE,
-        Need::Broken => BROKEN_RULE,
-        Need::Empty => EMPTY_RULE,
-        Need::Unsold => UNSOLD_RULE,
-        Need::Failing => FAILING_RULE,
+        Need::Silent => (SILENT_DEVICES, SILENT_RULE),
+        Need::Broken => (BROKEN, BROKEN_RULE),
+        Need::Empty => (EMPTY_AISLES, EMPTY_RULE),
+        Need::Unsold => (UNSOLD, UNSOLD_RULE),
+        Need::Failing => (FAILING, FAILING_RULE),
     }
 }
 
@@ -179,10 +164,10 @@ fn query(view: &Devices) -> String {
 fn fields(frame: &Frame<'_>, view: &Devices) -> Markup {
     let all = frame.say(ALL);
     let state = view.state.map_or("", DeviceState::code);
-    let states =
-        DeviceState::ALL.iter().map(|state| (state.code(), frame.say(name_of_state(*state))));
+    let states = DeviceState::ALL.iter();
+    let states = states.map(|state| (state.code(), frame.say(state_text(*state).0)));
     let need = view.needs.map_or("", Need::code);
-    let needs = Need::ALL.iter().map(|need| (need.code(), frame.say(name_of(*need))));
+    let needs = Need::ALL.iter().map(|need| (need.code(), frame.say(need_texts(*need).0)));
     html! {
         (text_field("search", "q", frame.say(SEARCH), &view.search))
         (choice("state", frame.say(STATE), all, states, state))

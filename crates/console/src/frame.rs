@@ -154,53 +154,36 @@ impl Section {
     /// All sections, in the order of the navigation.
     pub const ALL: &[Section] = Section::VARIANTS;
 
+    /// Returns the path of its first page, the right that its pages require, and its name.
+    const fn entry(self) -> (&'static str, Right, Text) {
+        match self {
+            Section::Overview => ("/console/", Right::Read, OVERVIEW),
+            Section::Devices => ("/console/devices", Right::Read, DEVICES),
+            Section::Refill => ("/console/refill", Right::Read, REFILL),
+            Section::Orders => ("/console/orders", Right::Read, ORDERS),
+            Section::Integrators => ("/console/integrators", Right::Read, INTEGRATORS),
+            Section::Intake => ("/console/intake", Right::Read, INTAKE),
+            Section::Audit => ("/console/audit", Right::Audit, AUDIT),
+            Section::Keys => ("/console/keys", Right::Keys, KEYS),
+            Section::Service => ("/console/service", Right::Read, SERVICE),
+            Section::Api => ("/console/api", Right::Read, API),
+        }
+    }
+
     /// Returns the path of its first page.
     #[must_use]
     pub const fn path(self) -> &'static str {
-        match self {
-            Section::Overview => "/console/",
-            Section::Devices => "/console/devices",
-            Section::Refill => "/console/refill",
-            Section::Orders => "/console/orders",
-            Section::Integrators => "/console/integrators",
-            Section::Intake => "/console/intake",
-            Section::Audit => "/console/audit",
-            Section::Keys => "/console/keys",
-            Section::Service => "/console/service",
-            Section::Api => "/console/api",
-        }
+        self.entry().0
     }
 
     /// Returns the right that its pages require.
     #[must_use]
     pub const fn right(self) -> Right {
-        match self {
-            Section::Overview
-            | Section::Devices
-            | Section::Refill
-            | Section::Orders
-            | Section::Integrators
-            | Section::Intake
-            | Section::Service
-            | Section::Api => Right::Read,
-            Section::Audit => Right::Audit,
-            Section::Keys => Right::Keys,
-        }
+        self.entry().1
     }
 
     pub(crate) const fn name(self) -> Text {
-        match self {
-            Section::Overview => OVERVIEW,
-            Section::Devices => DEVICES,
-            Section::Refill => REFILL,
-            Section::Orders => ORDERS,
-            Section::Integrators => INTEGRATORS,
-            Section::Intake => INTAKE,
-            Section::Audit => AUDIT,
-            Section::Keys => KEYS,
-            Section::Service => SERVICE,
-            Section::Api => API,
-        }
+        self.entry().2
     }
 
     /// Returns whether a path is one of this section's pages.

@@ -17,26 +17,18 @@ pub const LISTED_MAX: usize = 100;
 /// The groups to choose from, and the chosen one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Groups {
-    /// The groups, by id; empty if there are more than [`LISTED_MAX`].
-    pub names: Vec<GroupName>,
+    /// The `groupId` and the name of each group, by id; empty if there are more than
+    /// [`LISTED_MAX`].
+    pub names: Vec<(String, String)>,
     /// The `groupId` of the chosen group; `None` for all.
     pub chosen: Option<String>,
 }
 
-/// A group to choose.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GroupName {
-    /// The `groupId`.
-    pub id: String,
-    /// Its name.
-    pub name: String,
-}
-
 impl Groups {
     /// Returns the name of a group, or its id if the name is unknown.
-    pub(crate) fn name_of<'a>(&'a self, id: &'a str) -> &'a str {
-        let named = self.names.iter().find(|group| group.id == id);
-        named.map_or(id, |group| group.name.as_str())
+    #[must_use]
+    pub fn name_of<'a>(&'a self, id: &'a str) -> &'a str {
+        self.names.iter().find(|(known, _)| known == id).map_or(id, |(_, name)| name)
     }
 
     /// Returns the parameter that chooses the group, or an empty text.
@@ -50,7 +42,7 @@ impl Groups {
         if self.names.is_empty() {
             return text_field("text", "group", frame.say(GROUP), chosen);
         }
-        let groups = self.names.iter().map(|group| (group.id.as_str(), group.name.as_str()));
+        let groups = self.names.iter().map(|(id, name)| (id.as_str(), name));
         choice("group", frame.say(GROUP), frame.say(ALL_GROUPS), groups, chosen)
     }
 }

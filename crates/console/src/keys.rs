@@ -44,7 +44,6 @@ texts! {
 }
 
 /// The keys, and the result of a form.
-#[derive(Clone, Debug)]
 pub struct Keys {
     /// The keys, the newest first.
     pub keys: Vec<KeyEntry>,
@@ -77,8 +76,7 @@ impl Listed for KeyEntry {
     ];
 }
 
-/// The result of a form.
-#[derive(Clone, PartialEq, Eq)]
+/// The result of a form. It may have a key, so that it has no `Debug`.
 pub enum Outcome {
     /// A key with this name was created; the second text is the key itself.
     Created(String, String),
@@ -94,13 +92,6 @@ pub enum Outcome {
     NotGranted,
     /// No live key has the name.
     Unknown(String),
-}
-
-impl std::fmt::Debug for Outcome {
-    /// Leaves out the key.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Outcome(..)")
-    }
 }
 
 /// Renders the page.

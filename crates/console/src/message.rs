@@ -4,7 +4,7 @@ use maud::html;
 
 use crate::format;
 use crate::frame::{Frame, Page, Section};
-use crate::period::{DAYS_MAX, PeriodQuery};
+use crate::period::{DAYS_MAX, Period};
 use crate::text::{Text, texts};
 
 texts! {
@@ -51,7 +51,7 @@ impl Message<'_> {
             Message::Forbidden(right) => {
                 (FORBIDDEN, FORBIDDEN_TEXT.fill(language, &[frame.key_name, right]))
             }
-            Message::BadParameter(name) if PeriodQuery::PARAMETERS.contains(name) => {
+            Message::BadParameter(name) if Period::PARAMETERS.contains(name) => {
                 let days_max = format::count(DAYS_MAX);
                 (BAD_REQUEST, BAD_PERIOD_TEXT.fill(language, &[name, &days_max]))
             }

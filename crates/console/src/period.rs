@@ -51,21 +51,6 @@ pub struct Period {
     today: Day,
 }
 
-/// The parameters of a query that choose a period.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct PeriodQuery<'a> {
-    /// `days`: a number of days up to today, or `yesterday`.
-    pub days: Option<&'a str>,
-    /// `from`: the first day, `yyyy-MM-dd`.
-    pub from: Option<&'a str>,
-    /// `to`: the last day, `yyyy-MM-dd`.
-    pub to: Option<&'a str>,
-}
-
-/// The name of a parameter with an invalid value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BadParameter(pub &'static str);
-
 /// The length of the spans into which a period is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SpanLength {
@@ -83,19 +68,18 @@ pub(crate) struct Span {
     pub(crate) is_complete: bool,
 }
 
-impl PeriodQuery<'_> {
-    /// The names of the parameters, in the order of the fields.
-    pub const PARAMETERS: [&'static str; 3] = ["days", "from", "to"];
-}
-
 impl Period {
-    /// Returns the period that a query chooses: the last four weeks by default, or up to a last day
-    /// if it has no first one.
+    /// The parameters of a query that choose a period: a number of days up to today, or
+    /// `yesterday`; or the first and the last day, `yyyy-MM-dd`.
+    pub const PARAMETERS: [&'static str; 3] = ["days", "from", "to"];
+
+    /// Returns the period that the values of [`Period::PARAMETERS`] choose: the last four weeks by
+    /// default, or up to a last day if there is no first one.
     ///
     /// # Errors
     /// The invalid parameter.
-    pub fn of(query: PeriodQuery<'_>, today: Day) -> Result<Period, BadParameter> {
-        match (query.days, query.from, query.to) {
+    pub fn of(query: [Option<&str>; 3], today: Day) -> Result<Period, &'static str> {
+        match query.into() {
             (None, None, None) => Ok(Period::last_days(DAYS_DEFAULT, today)),
             (Some(LAST_DAY), None, None) => {
                 let yesterday = Day(today.0 - 1);
@@ -103,19 +87,18 @@ impl Period {
             }
             (Some(days), None, None) => {
                 let days = days.parse::<i64>().ok().filter(|days| (1..=DAYS_MAX).contains(days));
-                let days = days.ok_or(BadParameter("days"))?;
+                let days = days.ok_or("days")?;
                 Ok(Period::last_days(days, today))
             }
-            (Some(_), ..) => Err(BadParameter("days")),
+            (Some(_), ..) => Err("days"),
             (None, from, to) => {
-                let last = to.map_or(Ok(today), |text| day(text).ok_or(BadParameter("to")))?;
+                let last = to.map_or(Ok(today), |text| day(text).ok_or("to"))?;
                 // Without a first day, it is the longest period that ends there.
                 let longest = Day((last.0 + 1 - DAYS_MAX).max(0));
-                let first =
-                    from.map_or(Ok(longest), |text| day(text).ok_or(BadParameter("from")))?;
+                let first = from.map_or(Ok(longest), |text| day(text).ok_or("from"))?;
                 match last.0 - first.0 {
                     0..DAYS_MAX => Ok(Period { first, last, today }),
-                    _ => Err(BadParameter("from")),
+                    _ => Err("from"),
                 }
             }
         }
@@ -277,14 +260,14 @@ mod tests {
     const TODAY: Day = Day(20_000);
 
     /// Returns the period of these parameters; an empty one is absent.
-    fn of(days: &str, from: &str, to: &str) -> Result<Period, BadParameter> {
+    fn of(days: &str, from: &str, to: &str) -> Result<Period, &'static str> {
         let [days, from, to] = [days, from, to].map(|text| Some(text).filter(|it| !it.is_empty()));
-        Period::of(PeriodQuery { days, from, to }, TODAY)
+        Period::of([days, from, to], TODAY)
     }
 
     #[test]
     fn a_query_chooses_a_period() {
-        let default = Period::of(PeriodQuery::default(), TODAY).expect("a period");
+        let default = Period::of([None; 3], TODAY).expect("a period");
         assert_eq!((default.length(), default.last()), (28, TODAY));
         assert_eq!(of("7", "", "").map(Period::first), Ok(Day(TODAY.0 - 6)));
         let some = of("", "2024-01-30", "2024-02-02").expect("a period");
@@ -306,7 +289,7 @@ mod tests {
             ("", "2024-01-02", "2024-01-01", "from"),
             ("", "1999-01-01", "2024-01-01", "from"),
         ] {
-            assert_eq!(of(days, from, to), Err(BadParameter(named)), "{days} {from} {to}");
+            assert_eq!(of(days, from, to), Err(named), "{days} {from} {to}");
         }
     }
 
@@ -353,7 +336,7 @@ mod tests {
 
         #[test]
         fn no_text_panics(days in ".{0,12}", from in ".{0,12}", to in ".{0,12}") {
-            let query = PeriodQuery { days: Some(&days), from: Some(&from), to: Some(&to) };
+            let query = [&days, &from, &to].map(|text| Some(text.as_str()));
             let _ = Period::of(query, TODAY).map(Period::spans);
         }
     }

@@ -36,7 +36,6 @@ texts! {
 }
 
 /// A call, and the form that tries it.
-#[derive(Clone, Debug)]
 pub struct CallPage<'a> {
     /// Its document.
     pub document: Document,

@@ -87,7 +87,7 @@ impl Form {
 }
 
 /// The form as it was sent. Secrets are not in it.
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub struct Trial {
     /// The controls that were filled in, by name.
     pub given: Vec<(String, String)>,
@@ -96,7 +96,6 @@ pub struct Trial {
 }
 
 /// The result of a form.
-#[derive(Clone, Debug)]
 pub enum Outcome {
     /// The call was answered.
     Answered(Answered),
@@ -104,8 +103,7 @@ pub enum Outcome {
     NotConfirmed,
 }
 
-/// The answer to a call. It may have a token, so that it is not printed.
-#[derive(Clone)]
+/// The answer to a call. It may have a token, so that it has no `Debug`.
 pub struct Answered {
     /// The HTTP status with its name.
     pub status: String,
@@ -115,12 +113,6 @@ pub struct Answered {
     pub body: String,
     /// The length of the part that is shown, in bytes, if there is more.
     pub cut_at: Option<usize>,
-}
-
-impl std::fmt::Debug for Answered {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.status)
-    }
 }
 
 impl Trial {

@@ -7,8 +7,6 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::frame::Theme;
-use crate::groups::GroupName;
-use crate::period::PeriodQuery;
 use kiosque_locale::Locale;
 
 const TODAY: Day = Day(20_000);
@@ -27,7 +25,7 @@ fn product(name: &str, items: i64) -> ProductRank {
 }
 
 fn view(days: Vec<(Day, Turnover)>) -> Overview {
-    let query = PeriodQuery { days: Some("7"), from: None, to: None };
+    let query = [Some("7"), None, None];
     let device = |code: &str, cents, failed| DeviceSales {
         code: code.to_owned(),
         name: format!("<{code}>"),
@@ -36,7 +34,7 @@ fn view(days: Vec<(Day, Turnover)>) -> Overview {
     Overview {
         period: Period::of(query, TODAY).expect("a period"),
         groups: Groups {
-            names: vec![GroupName { id: "n&1".to_owned(), name: "North <b>".to_owned() }],
+            names: vec![("n&1".to_owned(), "North <b>".to_owned())],
             chosen: Some("n&1".to_owned()),
         },
         sales: FleetSales {
@@ -130,13 +128,11 @@ fn the_navigation_has_what_the_rights_permit() {
 #[test]
 fn the_largest_page_is_small() {
     for (query, points) in [("92", 92), ("448", 64), ("3660", 122)] {
-        let query = PeriodQuery { days: Some(query), from: None, to: None };
+        let query = [Some(query), None, None];
         let period = Period::of(query, TODAY).expect("a period");
         let name = "n".repeat(100);
-        let names = (0..crate::groups::LISTED_MAX).map(|at| GroupName {
-            id: format!("group-{at:04}"),
-            name: format!("Group {at} north"),
-        });
+        let names = (0..crate::groups::LISTED_MAX)
+            .map(|at| (format!("group-{at:04}"), format!("Group {at} north")));
         let product = product(&name, i64::MAX);
         let needs =
             Need::ALL.iter().map(|need| (*need, BTreeSet::from(["K".repeat(32)]))).collect();

@@ -1,6 +1,6 @@
 //! The choices of a group, of an order or of a CSV file, which several pages share.
 
-use kiosque_console::groups::{GroupName, Groups, LISTED_MAX};
+use kiosque_console::groups::{Groups, LISTED_MAX};
 use kiosque_console::sort::{self, Listed, Sort};
 use kiosque_model::GroupId;
 use kiosque_store::Store;
@@ -17,11 +17,10 @@ pub(super) enum Format {
 
 /// Returns the group that a query chooses, and the groups to choose from.
 pub(super) async fn choice(store: &Store, query: &Fields) -> Result<Groups, Failure> {
-    let names = store.inventory().group_names(LISTED_MAX + 1).await?;
-    let names = match names.len() {
-        ..=LISTED_MAX => names.into_iter().map(|(id, name)| GroupName { id, name }).collect(),
-        _ => Vec::new(),
-    };
+    let mut names = store.inventory().group_names(LISTED_MAX + 1).await?;
+    if names.len() > LISTED_MAX {
+        names.clear();
+    }
     Ok(Groups { names, chosen: query.text("group") })
 }
 

@@ -175,8 +175,7 @@ pub(super) async fn one(
     let found = found.into_iter().find(|order| order.record.head.order_id == id);
     let order = found.ok_or_else(Failure::not_found)?;
     let groups = choice(store, &Query::default()).await?;
-    let named = groups.names.into_iter().find(|group| group.id == order.group_id);
-    let group_name = named.map_or_else(|| order.group_id.clone(), |group| group.name);
+    let group_name = groups.name_of(&order.group_id).to_owned();
     let record = serde_json::to_string_pretty(&order.record);
     let record = record.map_err(|error| Failure::internal(&error))?;
     let arrived = match store.intake().arrival_of(group, order_id).await? {

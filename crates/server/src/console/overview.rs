@@ -1,7 +1,7 @@
 //! The overview.
 
 use kiosque_console::overview::{self, Overview, Point};
-use kiosque_console::period::{BadParameter, Period, PeriodQuery};
+use kiosque_console::period::Period;
 use kiosque_console::sort::PARAMETER;
 use kiosque_model::Day;
 use kiosque_store::{FleetSalesQuery, Oversight};
@@ -18,7 +18,7 @@ const PRODUCTS_MAX: usize = 20;
 /// Shows the overview of the period and the group that the query chooses.
 pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
     let (app, now) = (caller.call.app, caller.call.now);
-    let known = [&PeriodQuery::PARAMETERS[..], &["group", PARAMETER, "format"]].concat();
+    let known = [&Period::PARAMETERS[..], &["group", PARAMETER, "format"]].concat();
     let query = caller.call.known_fields(&known)?;
     let period = period(&query, app.store.zone().day_of(now))?;
     let sort = sort::<Point>(&query)?;
@@ -39,7 +39,6 @@ pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
 
 /// Returns the period that a query chooses.
 pub(super) fn period(query: &Fields, today: Day) -> Result<Period, Failure> {
-    let [days, from, to] = PeriodQuery::PARAMETERS.map(|name| query.trimmed(name));
-    let query = PeriodQuery { days: days.as_deref(), from: from.as_deref(), to: to.as_deref() };
-    Period::of(query, today).map_err(|BadParameter(name)| Failure::Parameter(name))
+    let given = Period::PARAMETERS.map(|name| query.trimmed(name));
+    Period::of(given.each_ref().map(Option::as_deref), today).map_err(Failure::Parameter)
 }
