@@ -14,7 +14,7 @@ use kiosque_listener::ConnectionMetrics;
 use kiosque_model::intake::OrderCounts;
 use kiosque_model::{Refusal, UnixMs};
 use kiosque_store::Store;
-use prometheus::{IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Registry, TextEncoder};
+use prometheus::{IntCounter, IntCounterVec, IntGaugeVec, Registry, TextEncoder};
 use strum::{IntoStaticStr, VariantArray};
 
 use crate::audience::Audience;
@@ -38,7 +38,6 @@ pub(crate) struct Metrics {
     orders: IntCounterVec,
     /// By [`HEARTBEAT_OUTCOMES`].
     heartbeats: IntCounterVec,
-    gauges: Gauges,
     /// By the path of the check.
     ready: IntGaugeVec,
 }
@@ -47,21 +46,6 @@ pub(crate) struct Metrics {
 const ORDER_OUTCOMES: [&str; 4] = ["accepted", "updated", "unchanged", "rejected"];
 /// The outcomes of heartbeats.
 const HEARTBEAT_OUTCOMES: [&str; 2] = ["accepted", "rejected"];
-
-/// Gauges that are set when metrics are read.
-#[derive(Debug)]
-struct Gauges {
-    store_bytes: IntGaugeVec,
-    /// Without labels; absent until it is set.
-    free_bytes: IntGaugeVec,
-    /// The same.
-    certificate_not_after_s: IntGaugeVec,
-    heartbeats_waiting: IntGauge,
-    requests_waiting: IntGauge,
-    change_look_ups: IntCounter,
-    streams_open: IntGauge,
-    queue_bytes: IntGauge,
-}
 
 /// The outcome of a login.
 #[derive(Clone, Copy, Debug, IntoStaticStr, VariantArray)]
@@ -140,7 +124,6 @@ impl Metrics {
                 "outcome",
                 HEARTBEAT_OUTCOMES,
             ),
-            gauges: Gauges::new(&registry),
             ready: ready(&registry),
             registry: registry.0,
         }
@@ -222,8 +205,10 @@ impl Metrics {
         intake: &StreamIntake,
         certificate_end: Option<UnixMs>,
     ) -> Result<String, Failure> {
-        self.gauges.set(store, intake, certificate_end);
-        let text = TextEncoder::new().encode_to_string(&self.registry.gather());
+        let mut families = self.registry.gather();
+        families.extend(current(store, intake, certificate_end).gather());
+        families.sort_by(|one, other| one.name().cmp(other.name()));
+        let text = TextEncoder::new().encode_to_string(&families);
         text.map_err(|error| Failure::internal(&error))
     }
 }
@@ -248,64 +233,55 @@ fn ready(registry: &MetricRegistry) -> IntGaugeVec {
     ready
 }
 
-impl Gauges {
-    fn new(registry: &MetricRegistry) -> Gauges {
-        Gauges {
-            store_bytes: registry.gauges(
-                "kiosque_store_bytes",
-                "Size of the store's files: the database and the write-ahead log, which grows \
-                 while a long read or a backup needs an old snapshot; absent with PostgreSQL.",
-                &["file"],
-            ),
-            free_bytes: registry.gauges(
-                "kiosque_store_free_bytes",
-                "Free bytes of the data's file system for this program; absent with PostgreSQL.",
-                &[],
-            ),
-            certificate_not_after_s: registry.gauges(
-                "kiosque_certificate_not_after_seconds",
-                "End of the certificate in use, in seconds since 1970.",
-                &[],
-            ),
-            heartbeats_waiting: registry.gauge(
-                "kiosque_heartbeats_unwritten",
-                "Devices whose latest heartbeat is not written yet; a crash loses these \
-                 heartbeats.",
-            ),
-            requests_waiting: registry
-                .gauge("kiosque_requests_waiting", "Requests that wait for changes of orders."),
-            change_look_ups: registry.counter(
-                "kiosque_change_look_ups_total",
-                "Look-ups for waiting requests: at most one a second, and none while no request \
-                 waits.",
-            ),
-            streams_open: registry.gauge("kiosque_order_streams_open", "Open streams of orders."),
-            queue_bytes: registry.gauge(
-                "kiosque_order_queue_bytes",
-                "Text of streamed orders that are being validated or wait to be stored.",
-            ),
-        }
+/// Returns the metrics whose values other parts of the server have. Those of files are absent with
+/// PostgreSQL.
+fn current(store: &Store, intake: &StreamIntake, certificate_end: Option<UnixMs>) -> Registry {
+    let registry = MetricRegistry(Registry::new());
+    let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+    let bytes = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
+    let gauge = |name, help, value| registry.gauge(name, help).set(value);
+    if let Some(sizes) = store.file_sizes() {
+        let files = registry.gauges(
+            "kiosque_store_bytes",
+            "Size of the store's files: the database and the write-ahead log, which grows while a \
+             long read or a backup needs an old snapshot; absent with PostgreSQL.",
+            &["file"],
+        );
+        files.with_label_values(&["database"]).set(bytes(sizes.database));
+        files.with_label_values(&["log"]).set(bytes(sizes.log));
+        gauge(
+            "kiosque_store_free_bytes",
+            "Free bytes of the data's file system for this program; absent with PostgreSQL.",
+            bytes(sizes.free),
+        );
     }
-
-    fn set(&self, store: &Store, intake: &StreamIntake, certificate_end: Option<UnixMs>) {
-        let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-        let bytes = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
-        // A store in PostgreSQL has no files.
-        if let Some(sizes) = store.file_sizes() {
-            for (file, size) in [("database", sizes.database), ("log", sizes.log)] {
-                self.store_bytes.with_label_values(&[file]).set(bytes(size));
-            }
-            self.free_bytes.with_label_values::<&str>(&[]).set(bytes(sizes.free));
-        }
-        if let Some(end) = certificate_end {
-            let gauge = self.certificate_not_after_s.with_label_values::<&str>(&[]);
-            gauge.set(end.0.div_euclid(1_000));
-        }
-        self.heartbeats_waiting.set(count(store.intake().unwritten_activity()));
-        self.requests_waiting.set(count(store.orders().waiting_followers()));
-        let known = self.change_look_ups.get();
-        self.change_look_ups.inc_by(store.orders().look_ups().saturating_sub(known));
-        self.streams_open.set(count(intake.streams_open()));
-        self.queue_bytes.set(count(intake.queue_bytes()));
+    if let Some(end) = certificate_end {
+        gauge(
+            "kiosque_certificate_not_after_seconds",
+            "End of the certificate in use, in seconds since 1970.",
+            end.0.div_euclid(1_000),
+        );
     }
+    gauge(
+        "kiosque_heartbeats_unwritten",
+        "Devices whose latest heartbeat is not written yet; a crash loses these heartbeats.",
+        count(store.intake().unwritten_activity()),
+    );
+    gauge(
+        "kiosque_requests_waiting",
+        "Requests that wait for changes of orders.",
+        count(store.orders().waiting_followers()),
+    );
+    let look_ups = registry.counter(
+        "kiosque_change_look_ups_total",
+        "Look-ups for waiting requests: at most one a second, and none while no request waits.",
+    );
+    look_ups.inc_by(store.orders().look_ups());
+    gauge("kiosque_order_streams_open", "Open streams of orders.", count(intake.streams_open()));
+    gauge(
+        "kiosque_order_queue_bytes",
+        "Text of streamed orders that are being validated or wait to be stored.",
+        count(intake.queue_bytes()),
+    );
+    registry.0
 }
