@@ -5,11 +5,11 @@ use kiosque_model::audit::AuditEvent;
 use maud::{Markup, html};
 
 use crate::components::{card, choice, download, empty, filter, pager, query_of, text_field};
-use crate::csv;
 use crate::frame::{Frame, Page, Section};
 use crate::period::day;
 use crate::text::texts;
 use crate::trail;
+pub use crate::trail::csv;
 use crate::words::{ACCOUNT, EVENT};
 
 texts! {
@@ -118,11 +118,4 @@ fn alert(frame: &Frame<'_>, bad: BadFilter, filters: &Filters) -> Markup {
         BadFilter::Since => (NO_TIME, filters.since.as_str()),
     };
     html! { p.notice role="alert" { (text.fill(frame.language, &[given])) } }
-}
-
-/// Returns entries of a page as CSV.
-#[must_use]
-pub fn csv(frame: &Frame<'_>, entries: &[AuditEntry], next: Option<&str>) -> String {
-    let rows = entries.iter().map(|entry| trail::csv_row(frame, entry));
-    csv::file(trail::CSV_COLUMNS, rows.chain(next.map(|_| csv::more_rows())))
 }

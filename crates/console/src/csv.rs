@@ -1,29 +1,43 @@
 //! CSV by RFC 4180, for the downloads of pages.
 
-/// Returns a file of these columns and rows.
-pub(crate) fn file<const N: usize>(
-    columns: [&str; N],
-    rows: impl IntoIterator<Item = [String; N]>,
+use kiosque_model::UnixMs;
+
+/// A column of a file: its name, and its value in a row.
+pub(crate) type Column<T> = (&'static str, fn(&T) -> String);
+
+/// The last row of a file that has a part of a list.
+pub(crate) const MORE_ROWS: &str = "The list has more rows than this file.";
+
+/// Returns a file of rows. A last row has `note` in its first column, if there is one.
+pub(crate) fn table<T>(
+    columns: &[Column<T>],
+    rows: impl IntoIterator<Item = T>,
+    note: Option<&str>,
 ) -> String {
-    let mut text = line(&columns);
+    let mut text = line(columns.iter().map(|(name, _)| name));
     for row in rows {
-        text.push_str(&line(&row));
+        text += &line(columns.iter().map(|(_, value)| value(&row)));
+    }
+    if let Some(note) = note {
+        let empty = std::iter::repeat_n("", columns.len().saturating_sub(1));
+        text += &line(std::iter::once(note).chain(empty));
     }
     text
 }
 
-/// Returns a last row that says, in its first column, that there are more rows than these.
-pub(crate) fn note<const N: usize>(text: &str) -> [String; N] {
-    std::array::from_fn(|column| if column == 0 { text.to_owned() } else { String::new() })
+/// Returns a file of rows whose fields are written already.
+pub(crate) fn file<const N: usize>(names: [&str; N], rows: Vec<[String; N]>) -> String {
+    let rows = rows.iter().map(|row| line(row.iter()));
+    std::iter::once(line(names.iter())).chain(rows).collect()
 }
 
-/// Returns the last row of a file that has a part of a list.
-pub(crate) fn more_rows<const N: usize>() -> [String; N] {
-    note("The list has more rows than this file.")
+/// Returns a time; an empty text without one.
+pub(crate) fn time(at: Option<UnixMs>) -> String {
+    at.map(UnixMs::rfc3339).unwrap_or_default()
 }
 
-fn line(fields: &[impl AsRef<str>]) -> String {
-    let fields: Vec<String> = fields.iter().map(|field| written(field.as_ref())).collect();
+fn line(fields: impl Iterator<Item = impl AsRef<str>>) -> String {
+    let fields: Vec<String> = fields.map(|field| written(field.as_ref())).collect();
     fields.join(",") + "\r\n"
 }
 
@@ -63,11 +77,11 @@ mod tests {
     #[test]
     fn fields_are_quoted_and_formulas_are_texts() {
         let row = ["a,\"b\"", "=1+1", "-5.20", "x\ny", "-a,b", ""].map(str::to_owned);
-        let text = file(["a", "b", "c", "d", "e", "f"], [row]);
+        let text = file(["a", "b", "c", "d", "e", "f"], vec![row]);
         assert_eq!(text, "a,b,c,d,e,f\r\n\"a,\"\"b\"\"\",'=1+1,-5.20,\"x\ny\",\"'-a,b\",\r\n");
         // A spreadsheet that splits lines at `;` does not see the quotes of a later cell.
         let row = ["a;=1+1", "a;\"=1+1\"", "=1;-2;3", "a\n@b", "a\t=b", "a; b"].map(str::to_owned);
-        let text = file(["a", "b", "c", "d", "e", "f"], [row]);
+        let text = file(["a", "b", "c", "d", "e", "f"], vec![row]);
         assert_eq!(
             text,
             "a,b,c,d,e,f\r\n\"a;'=1+1\",\"a;'\"\"=1+1\"\"\",\"'=1;'-2;3\",\"a\n'@b\",\

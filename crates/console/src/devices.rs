@@ -205,20 +205,15 @@ fn rows(frame: &Frame<'_>, view: &Devices) -> Markup {
 /// Returns the devices of a list as CSV.
 #[must_use]
 pub fn csv(view: &Devices) -> String {
-    const COLUMNS: [&str; 7] =
-        ["device_code", "device_name", "group_id", "state", "last_active", "orders_7d", "stock"];
-    let rows = view.sort.rows(&view.devices).into_iter().map(|DeviceRow { item, state, week }| {
-        let last_active = item.last_active_timestamp.map(UnixMs);
-        let orders: i64 = week.iter().sum();
-        [
-            item.device_code.clone(),
-            item.device_name.clone(),
-            item.group_id.clone(),
-            state.code().to_owned(),
-            last_active.map(UnixMs::rfc3339).unwrap_or_default(),
-            orders.to_string(),
-            item.total_curr_stock.to_string(),
-        ]
-    });
-    csv::file(COLUMNS, rows.chain(view.next.is_some().then(csv::more_rows)))
+    let columns: [csv::Column<&DeviceRow>; 7] = [
+        ("device_code", |row| row.item.device_code.clone()),
+        ("device_name", |row| row.item.device_name.clone()),
+        ("group_id", |row| row.item.group_id.clone()),
+        ("state", |row| row.state.code().to_owned()),
+        ("last_active", |row| csv::time(row.item.last_active_timestamp.map(UnixMs))),
+        ("orders_7d", |row| row.week.iter().sum::<i64>().to_string()),
+        ("stock", |row| row.item.total_curr_stock.to_string()),
+    ];
+    let more = view.next.is_some().then_some(csv::MORE_ROWS);
+    csv::table(&columns, view.sort.rows(&view.devices), more)
 }

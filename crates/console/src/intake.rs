@@ -294,17 +294,21 @@ const REASON_CHARS_MAX: usize = 160;
 /// Returns the rejected lines as CSV.
 #[must_use]
 pub fn csv(view: &Intake) -> String {
-    csv::file(
-        ["time", "key", "import", "line", "order_id", "reason"],
-        view.latest_rejected().into_iter().map(|RejectedLine { at, from, line }| {
-            let (key, import) = match from {
-                LineOrigin::Stream(key) => (key.clone(), String::new()),
-                LineOrigin::Import(number) => (String::new(), number.to_string()),
-            };
-            let (number, id) = (line.line.to_string(), line.order_id.clone().unwrap_or_default());
-            [at.rfc3339(), key, import, number, id, line.reason.clone()]
+    let columns: [csv::Column<&RejectedLine>; 6] = [
+        ("time", |one| one.at.rfc3339()),
+        ("key", |one| match &one.from {
+            LineOrigin::Stream(key) => key.clone(),
+            LineOrigin::Import(_) => String::new(),
         }),
-    )
+        ("import", |one| match one.from {
+            LineOrigin::Stream(_) => String::new(),
+            LineOrigin::Import(number) => number.to_string(),
+        }),
+        ("line", |one| one.line.line.to_string()),
+        ("order_id", |one| one.line.order_id.clone().unwrap_or_default()),
+        ("reason", |one| one.line.reason.clone()),
+    ];
+    csv::table(&columns, view.latest_rejected(), None)
 }
 
 #[cfg(test)]

@@ -183,34 +183,22 @@ pub fn page(frame: &Frame<'_>, view: &Integrators) -> String {
 /// Returns the accounts of the page with their sessions as CSV.
 #[must_use]
 pub fn csv(view: &Integrators) -> String {
-    const COLUMNS: [&str; 9] = [
-        "account",
-        "display_name",
-        "groups",
-        "enabled",
-        "third_party_api",
-        "session_since",
-        "session_from",
-        "session_group",
-        "last_use",
+    fn of_session<T>(of: &Account, field: fn(&SessionItem) -> Option<T>) -> Option<T> {
+        of.session.as_ref().and_then(field)
+    }
+    let columns: [csv::Column<&Account>; 9] = [
+        ("account", |of| of.item.account.clone()),
+        ("display_name", |of| of.item.display_name.clone()),
+        ("groups", |of| of.item.group_ids.join(" ")),
+        ("enabled", |of| of.item.enabled.to_string()),
+        ("third_party_api", |of| of.item.third_party_api.to_string()),
+        ("session_since", |of| csv::time(of_session(of, |it| it.opened_timestamp).map(UnixMs))),
+        ("session_from", |of| of_session(of, |it| it.source.clone()).unwrap_or_default()),
+        ("session_group", |of| of_session(of, |it| it.group_id.clone()).unwrap_or_default()),
+        ("last_use", |of| csv::time(of.last_use)),
     ];
-    let rows = view.sort.rows(&view.accounts).into_iter().map(|account| {
-        let (session, last_use) = (account.session.as_ref(), account.last_use);
-        let account = &account.item;
-        let since = session.and_then(|session| session.opened_timestamp);
-        [
-            account.account.clone(),
-            account.display_name.clone(),
-            account.group_ids.join(" "),
-            account.enabled.to_string(),
-            account.third_party_api.to_string(),
-            since.map(|at| UnixMs(at).rfc3339()).unwrap_or_default(),
-            session.and_then(|session| session.source.clone()).unwrap_or_default(),
-            session.and_then(|session| session.group_id.clone()).unwrap_or_default(),
-            last_use.map(UnixMs::rfc3339).unwrap_or_default(),
-        ]
-    });
-    csv::file(COLUMNS, rows.chain(view.next.is_some().then(csv::more_rows)))
+    let more = view.next.is_some().then_some(csv::MORE_ROWS);
+    csv::table(&columns, view.sort.rows(&view.accounts), more)
 }
 
 fn cells(frame: &Frame<'_>, of: &Account) -> Markup {

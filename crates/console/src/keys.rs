@@ -1,7 +1,7 @@
 //! The keys of the operator's calls and of this console: a list, and forms to create and revoke
 //! keys.
 
-use kiosque_model::{KeyEntry, Right, UnixMs};
+use kiosque_model::{KeyEntry, Right};
 use maud::{Markup, html};
 
 use crate::components::{Tone, ago, badge, card, columns, download, empty, table, time};
@@ -112,13 +112,14 @@ pub fn page(frame: &Frame<'_>, view: &Keys) -> String {
 /// Returns the keys as CSV. The last row of a part of them says so in its first column.
 #[must_use]
 pub fn csv(view: &Keys) -> String {
-    let at = |at: Option<UnixMs>| at.map(UnixMs::rfc3339).unwrap_or_default();
-    let rows = view.sort.rows(&view.keys).into_iter().map(|key| {
-        let (name, rights) = (key.name.to_string(), key.rights.to_string());
-        [name, rights, key.created_at.rfc3339(), at(key.used_at), at(key.revoked_at)]
-    });
-    let more = view.is_cut.then(|| csv::note(CUT.en));
-    csv::file(["name", "rights", "created", "last_use", "revoked"], rows.chain(more))
+    let columns: [csv::Column<&KeyEntry>; 5] = [
+        ("name", |key| key.name.to_string()),
+        ("rights", |key| key.rights.to_string()),
+        ("created", |key| key.created_at.rfc3339()),
+        ("last_use", |key| csv::time(key.used_at)),
+        ("revoked", |key| csv::time(key.revoked_at)),
+    ];
+    csv::table(&columns, view.sort.rows(&view.keys), view.is_cut.then_some(CUT.en))
 }
 
 fn shown(frame: &Frame<'_>, outcome: &Outcome) -> Markup {

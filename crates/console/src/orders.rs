@@ -313,39 +313,25 @@ pub(crate) fn path_of(group: &str, order: &str) -> String {
 /// search that was limited says so in its first column.
 #[must_use]
 pub fn csv(view: &Orders) -> String {
-    const COLUMNS: [&str; 11] = [
-        "trade_start_time",
-        "group_id",
-        "device_code",
-        "order_id",
-        "trade_no",
-        "trade_no_in",
-        "currency",
-        "pay_amount",
-        "refund_amount",
-        "pay_status",
-        "shipment_status",
+    let columns: [csv::Column<&OrderItem>; 11] = [
+        ("trade_start_time", |order| order.record.head.trade_start_time.clone()),
+        ("group_id", |order| order.group_id.clone()),
+        ("device_code", |order| order.record.head.device_code.clone()),
+        ("order_id", |order| order.record.head.order_id.clone()),
+        ("trade_no", |order| order.record.head.trade_no.clone()),
+        ("trade_no_in", |order| order.record.head.trade_no_in.clone()),
+        ("currency", |order| order.record.head.currency.clone()),
+        ("pay_amount", |order| order.record.head.pay_amount.to_string()),
+        ("refund_amount", |order| order.record.head.refund_amount.to_string()),
+        ("pay_status", |order| order.record.head.pay_status.to_string()),
+        ("shipment_status", |order| order.record.head.shipment_status.to_string()),
     ];
     let (orders, searched): (&[OrderItem], Searched) = match &view.found {
         Found::Orders(orders, searched) => (orders, *searched),
         Found::Nothing | Found::NoDevice => (&[], Searched::Whole),
     };
-    let rows = orders.iter().map(|order| {
-        let head = order.record.head.clone();
-        [
-            head.trade_start_time,
-            order.group_id.clone(),
-            head.device_code,
-            head.order_id,
-            head.trade_no,
-            head.trade_no_in,
-            head.currency,
-            head.pay_amount.to_string(),
-            head.refund_amount.to_string(),
-            head.pay_status.to_string(),
-            head.shipment_status.to_string(),
-        ]
-    });
-    let more = (searched == Searched::Limited).then(|| csv::note(MORE_MATCH.en));
-    csv::file(COLUMNS, rows.chain(more).chain(view.next.is_some().then(csv::more_rows)))
+    // A limited search has no next page.
+    let more = view.next.is_some().then_some(csv::MORE_ROWS);
+    let more = if searched == Searched::Limited { Some(MORE_MATCH.en) } else { more };
+    csv::table(&columns, orders, more)
 }

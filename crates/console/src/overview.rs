@@ -4,7 +4,7 @@
 pub(crate) mod attention;
 mod lists;
 
-use kiosque_model::sales::{FleetSales, Turnover};
+use kiosque_model::sales::{FleetSales, Turnover, Usd};
 use kiosque_model::{Currency, Day, Need};
 use maud::{Markup, html};
 
@@ -131,35 +131,26 @@ pub fn page(frame: &Frame<'_>, view: &Overview) -> String {
 /// Returns the sales of each day of the period as CSV.
 #[must_use]
 pub fn csv(view: &Overview) -> String {
-    const COLUMNS: [&str; 8] = [
-        "day",
-        "orders",
-        "items",
-        "sales_usd",
-        "refunds_usd",
-        "shipped",
-        "failed",
-        "orders_without_rate",
+    fn dollars(amount: Usd) -> String {
+        Currency::USD.major_of_minor(amount.cents().into())
+    }
+    let columns: [csv::Column<(Day, Turnover)>; 8] = [
+        ("day", |(day, _)| day.to_string()),
+        ("orders", |(_, of)| of.orders.to_string()),
+        ("items", |(_, of)| of.items.to_string()),
+        ("sales_usd", |(_, of)| dollars(of.amount)),
+        ("refunds_usd", |(_, of)| dollars(of.refund)),
+        ("shipped", |(_, of)| of.shipped.to_string()),
+        ("failed", |(_, of)| of.failed.to_string()),
+        ("orders_without_rate", |(_, of)| of.unconverted_orders.to_string()),
     ];
     let days = (view.period.first().0..=view.period.last().0).map(|day| {
         let of = view.sum(Day(day), Day(day));
         Point::of(Day(day), of.amount.cents(), of.orders)
     });
     let days: Vec<Point> = days.collect();
-    csv::file(
-        COLUMNS,
-        view.sort.rows(&days).into_iter().map(|day| {
-            let day = day.first;
-            let of = view.sum(day, day);
-            let counts = [of.orders, of.items, of.shipped, of.failed, of.unconverted_orders];
-            let [orders, items, shipped, failed, unconverted] =
-                counts.map(|count| count.to_string());
-            let amounts = [of.amount, of.refund];
-            let [sales, refunds] =
-                amounts.map(|usd| Currency::USD.major_of_minor(usd.cents().into()));
-            [day.to_string(), orders, items, sales, refunds, shipped, failed, unconverted]
-        }),
-    )
+    let rows = view.sort.rows(&days).into_iter().map(|day| day.first);
+    csv::table(&columns, rows.map(|day| (day, view.sum(day, day))), None)
 }
 
 fn group_picker(frame: &Frame<'_>, view: &Overview) -> Markup {

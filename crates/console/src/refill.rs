@@ -106,31 +106,18 @@ pub fn page(frame: &Frame<'_>, view: &Refill) -> String {
 /// Returns the list as CSV.
 #[must_use]
 pub fn csv(view: &Refill) -> String {
-    const COLUMNS: [&str; 9] = [
-        "device_code",
-        "device_name",
-        "aisle_code",
-        "goods_id",
-        "goods_name",
-        "stock",
-        "capacity",
-        "sold_a_day",
-        "days_left",
+    let columns: [csv::Column<&RefillItem>; 9] = [
+        ("device_code", |item| item.device_code.clone()),
+        ("device_name", |item| item.device_name.clone()),
+        ("aisle_code", |item| item.aisle_code.clone()),
+        ("goods_id", |item| item.goods_id.clone()),
+        ("goods_name", |item| item.goods_name.clone()),
+        ("stock", |item| item.stock.to_string()),
+        ("capacity", |item| item.capacity.to_string()),
+        ("sold_a_day", |item| tenths(item.tenths_sold_a_day())),
+        ("days_left", |item| item.tenths_of_days_left().map(tenths).unwrap_or_default()),
     ];
-    let rows = view.sort.rows(&view.items).into_iter().map(|item| {
-        [
-            item.device_code.clone(),
-            item.device_name.clone(),
-            item.aisle_code.clone(),
-            item.goods_id.clone(),
-            item.goods_name.clone(),
-            item.stock.to_string(),
-            item.capacity.to_string(),
-            tenths(item.tenths_sold_a_day()),
-            item.tenths_of_days_left().map(tenths).unwrap_or_default(),
-        ]
-    });
-    csv::file(COLUMNS, rows.chain(view.is_cut.then(csv::more_rows)))
+    csv::table(&columns, view.sort.rows(&view.items), view.is_cut.then_some(csv::MORE_ROWS))
 }
 
 fn rows(frame: &Frame<'_>, view: &Refill) -> maud::Markup {

@@ -6,6 +6,7 @@ use kiosque_model::audit::AuditEvent;
 use maud::{Markup, html};
 
 use crate::components::{account_path, columns, table, time};
+use crate::csv;
 use crate::format;
 use crate::frame::Frame;
 use crate::text::{Text, texts};
@@ -168,21 +169,19 @@ fn changes(frame: &Frame<'_>, details: &AuditDetails) -> Option<String> {
     Some(IMPORTED.fill(frame.language, &counts.each_ref().map(String::as_str)))
 }
 
-/// Returns the columns of an entry in a download. All times are UTC.
-pub(crate) fn csv_row(frame: &Frame<'_>, entry: &AuditEntry) -> [String; 8] {
-    let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    [
-        entry.entry_no.to_string(),
-        UnixMs(entry.timestamp).rfc3339(),
-        entry.event.to_string(),
-        text(&entry.account),
-        entry.actor_with_user().unwrap_or_default(),
-        text(&entry.source),
-        text(&entry.request_id),
-        detail(frame, entry, UnixMs::rfc3339),
-    ]
+/// Returns entries of a page as CSV. All times are UTC.
+#[must_use]
+pub fn csv(frame: &Frame<'_>, entries: &[AuditEntry], next: Option<&str>) -> String {
+    let columns: [csv::Column<(&Frame<'_>, &AuditEntry)>; 8] = [
+        ("entry_no", |(_, entry)| entry.entry_no.to_string()),
+        ("time", |(_, entry)| UnixMs(entry.timestamp).rfc3339()),
+        ("event", |(_, entry)| entry.event.to_string()),
+        ("account", |(_, entry)| entry.account.clone().unwrap_or_default()),
+        ("actor", |(_, entry)| entry.actor_with_user().unwrap_or_default()),
+        ("source", |(_, entry)| entry.source.clone().unwrap_or_default()),
+        ("request_id", |(_, entry)| entry.request_id.clone().unwrap_or_default()),
+        ("detail", |(frame, entry)| detail(frame, entry, UnixMs::rfc3339)),
+    ];
+    let rows = entries.iter().map(|entry| (frame, entry));
+    csv::table(&columns, rows, next.map(|_| csv::MORE_ROWS))
 }
-
-/// The names of the columns of [`csv_row`].
-pub(crate) const CSV_COLUMNS: [&str; 8] =
-    ["entry_no", "time", "event", "account", "actor", "source", "request_id", "detail"];
