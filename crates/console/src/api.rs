@@ -8,7 +8,7 @@ pub(crate) mod snippets;
 pub(crate) mod trial;
 
 use kiosque_contract::GATEWAY_PREFIX;
-use kiosque_openapi::reference::{self, CallReference, Reference};
+use kiosque_openapi::reference::{self, CallReference};
 use maud::{Markup, html};
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
@@ -59,12 +59,17 @@ impl Document {
     }
 
     /// Returns the calls.
-    #[must_use]
-    pub fn reference(self) -> &'static Reference {
+    pub(crate) fn reference(self) -> &'static [CallReference] {
         match self {
             Document::Integrators => reference::integrators(),
             Document::Operator => reference::operators(),
         }
+    }
+
+    /// Returns the call with an `operationId`.
+    #[must_use]
+    pub fn call(self, id: &str) -> Option<&'static CallReference> {
+        self.reference().iter().find(|call| call.id == id)
     }
 
     /// Returns the path of the page of a call.
@@ -76,7 +81,7 @@ impl Document {
     /// Returns the calls in the order of the list: operator calls that need no key, which are for
     /// monitoring, come last.
     fn calls(self) -> Vec<&'static CallReference> {
-        let mut calls: Vec<&CallReference> = self.reference().calls.iter().collect();
+        let mut calls: Vec<&CallReference> = self.reference().iter().collect();
         if self == Document::Operator {
             calls.sort_by_key(|call| !call.has_secret);
         }

@@ -9,15 +9,6 @@ use serde_json::Value;
 use crate::{integrator, operator};
 pub use fields::Field;
 
-/// The calls of a document.
-#[derive(Clone, Debug)]
-pub struct Reference {
-    /// The title of the document.
-    pub title: String,
-    /// Every call, in the order of the document.
-    pub calls: Vec<CallReference>,
-}
-
 /// A call.
 #[derive(Clone, Debug)]
 pub struct CallReference {
@@ -73,38 +64,28 @@ pub struct Answer {
     pub headers: Vec<String>,
 }
 
-/// Returns the calls of integrators.
+/// Returns the calls of integrators, in the order of the document.
 #[must_use]
-pub fn integrators() -> &'static Reference {
-    static REFERENCE: LazyLock<Reference> =
-        LazyLock::new(|| Reference::of(&integrator::document(integrator::DEFAULT_SERVER)));
-    &REFERENCE
+pub fn integrators() -> &'static [CallReference] {
+    static CALLS: LazyLock<Vec<CallReference>> =
+        LazyLock::new(|| calls(&integrator::document(integrator::DEFAULT_SERVER)));
+    &CALLS
 }
 
-/// Returns the operator's calls.
+/// Returns the operator's calls, in the order of the document.
 #[must_use]
-pub fn operators() -> &'static Reference {
-    static REFERENCE: LazyLock<Reference> =
-        LazyLock::new(|| Reference::of(&operator::document(operator::DEFAULT_SERVER)));
-    &REFERENCE
+pub fn operators() -> &'static [CallReference] {
+    static CALLS: LazyLock<Vec<CallReference>> =
+        LazyLock::new(|| calls(&operator::document(operator::DEFAULT_SERVER)));
+    &CALLS
 }
 
-impl Reference {
-    /// Returns the call with an `operationId`.
-    #[must_use]
-    pub fn call(&self, id: &str) -> Option<&CallReference> {
-        self.calls.iter().find(|call| call.id == id)
-    }
-
-    fn of(document: &Value) -> Reference {
-        let calls = entries(&document["paths"]).flat_map(|(path, methods)| {
-            entries(methods).map(move |(method, operation)| {
-                let reader = Reader { document, operation };
-                reader.call(path, method)
-            })
-        });
-        Reference { title: text(&document["info"]["title"]), calls: calls.collect() }
-    }
+fn calls(document: &Value) -> Vec<CallReference> {
+    let calls = entries(&document["paths"]).flat_map(|(path, methods)| {
+        entries(methods)
+            .map(move |(method, operation)| Reader { document, operation }.call(path, method))
+    });
+    calls.collect()
 }
 
 /// Reads an operation of a document.
@@ -120,12 +101,12 @@ impl<'d> Reader<'d> {
         let responses = &operation["responses"];
         let answers: Vec<Answer> =
             entries(responses).map(|(status, response)| self.answer(status, response)).collect();
-        let bodies = entries(responses).map(|(status, response)| {
-            let content = &fields::resolved(self.document, response)["content"];
-            (status == SUCCESS, self.content(content))
-        });
-        let (successes, failures): (Vec<_>, Vec<_>) = bodies.partition(|(success, _)| *success);
-        let first = |bodies: Vec<(bool, Content)>| bodies.into_iter().next().map(|(_, body)| body);
+        let first_body = |is_success: bool| {
+            let mut bodies =
+                entries(responses).filter(|(status, _)| (*status == SUCCESS) == is_success);
+            let (_, response) = bodies.next()?;
+            Some(self.content(&fields::resolved(self.document, response)["content"]))
+        };
         CallReference {
             id: text(&operation["operationId"]),
             method: method.to_ascii_uppercase(),
@@ -137,8 +118,8 @@ impl<'d> Reader<'d> {
             headers: self.parameters("header"),
             body: self.body(),
             answers,
-            success: first(successes).unwrap_or_default(),
-            failure: first(failures).unwrap_or_default().fields,
+            success: first_body(true).unwrap_or_default(),
+            failure: first_body(false).unwrap_or_default().fields,
         }
     }
 
@@ -150,7 +131,7 @@ impl<'d> Reader<'d> {
             name: text(&one["name"]),
             is_required: one["required"] == true,
             about: text(&one["description"]),
-            ..Field::of(self.document, &one["schema"])
+            ..fields::read(self.document, &one["schema"]).0
         });
         fields.collect()
     }
@@ -218,9 +199,8 @@ mod tests {
 
     #[test]
     fn every_call_of_the_tables_is_in_the_reference() {
-        let paths = |reference: &Reference| -> Vec<String> {
-            let calls = reference.calls.iter();
-            calls.map(|call| format!("{} {}", call.method, call.path)).collect()
+        let paths = |calls: &[CallReference]| -> Vec<String> {
+            calls.iter().map(|call| format!("{} {}", call.method, call.path)).collect()
         };
         let endpoints = ENDPOINTS.iter().map(|one| format!("POST /{}", one.path));
         assert_eq!(paths(integrators()), endpoints.collect::<Vec<_>>());
@@ -232,7 +212,8 @@ mod tests {
 
     #[test]
     fn a_call_has_its_parameters_body_answers_and_failures() {
-        let call = integrators().call("queryOrderList").expect("a call");
+        let named = |id: &str| integrators().iter().find(|call| call.id == id).expect("a call");
+        let call = named("queryOrderList");
         let names = |fields: &[Field]| -> Vec<String> {
             fields.iter().map(|field| field.name.clone()).collect()
         };
@@ -249,7 +230,7 @@ mod tests {
         let nested = "data.records[].detailVOList[].goodsId".to_owned();
         assert!(success.contains(&nested), "{success:?}");
         assert!(call.has_secret && call.success.example.is_some());
-        assert!(!integrators().call("logIn").expect("a call").has_secret);
+        assert!(!named("logIn").has_secret);
         let refusals: Vec<i32> = crate::refusals(Locale::En).map(|(code, _)| code).collect();
         assert_eq!(refusals.len(), Message::ALL.len() - 1);
     }

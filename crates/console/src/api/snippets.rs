@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     fn snippet(document: Document, id: &str) -> (String, String) {
-        let call = document.reference().call(id).expect("a call");
+        let call = document.call(id).expect("a call");
         let snippet = Snippet { document, call, url: url(call, "https://h:1/v8") };
         (snippet.curl(), snippet.python())
     }

@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn calls_that_change_data_have_no_form_and_those_that_end_a_session_need_a_confirmation() {
         let forms = |document: Document| {
-            let calls = document.reference().calls.iter();
+            let calls = document.reference().iter();
             calls.map(move |call| (call.id.as_str(), Form::of(document, call)))
         };
         let none = forms(Document::Operator).filter(|(_, form)| form.is_none());

@@ -27,28 +27,13 @@ pub struct Field {
     pub about: String,
 }
 
-impl Field {
-    /// Returns the type and the limits of a schema, without a name.
-    pub(super) fn of(document: &Value, schema: &Value) -> Field {
-        let Shape { kind, is_nullable, limits, default, .. } = Shape::of(document, schema);
-        Field { kind, is_nullable, limits, default, ..Field::default() }
-    }
-}
-
-/// The type of a schema.
-struct Shape<'d> {
-    kind: String,
-    is_nullable: bool,
-    limits: Vec<String>,
-    default: Option<String>,
-    /// The object that it is, or that its items are, and the path to it: `[]` for each list.
-    object: Option<(&'d Value, String)>,
-}
+/// The object that a value is, or that its items are, and the path to it: `[]` for each list.
+type Object<'d> = Option<(&'d Value, String)>;
 
 /// Returns the fields of an object and of the objects in it.
 pub(super) fn all(document: &Value, schema: &Value) -> Vec<Field> {
     let mut fields = Vec::new();
-    if let Some((object, items)) = Shape::of(document, schema).object {
+    if let (_, Some((object, items))) = read(document, schema) {
         let prefix = if items.is_empty() { items } else { format!("{items}.") };
         list(document, object, (&prefix, 1), &mut fields);
     }
@@ -57,18 +42,15 @@ pub(super) fn all(document: &Value, schema: &Value) -> Vec<Field> {
 
 fn list(document: &Value, object: &Value, (prefix, depth): (&str, usize), fields: &mut Vec<Field>) {
     for (name, schema) in entries(&object["properties"]) {
-        let shape = Shape::of(document, schema);
+        let (field, inner) = read(document, schema);
         let described = [schema, resolved(document, schema)].map(|one| text(&one["description"]));
         let path = format!("{prefix}{name}");
-        let inner = shape.object.map(|(object, items)| (object, format!("{path}{items}.")));
+        let inner = inner.map(|(object, items)| (object, format!("{path}{items}.")));
         fields.push(Field {
             name: path,
-            kind: shape.kind,
             is_required: items(&object["required"]).any(|required| required == name),
-            is_nullable: shape.is_nullable,
-            limits: shape.limits,
-            default: shape.default,
             about: described.into_iter().find(|about| !about.is_empty()).unwrap_or_default(),
+            ..field
         });
         if let Some((object, prefix)) = inner.filter(|_| depth < DEPTH_MAX) {
             list(document, object, (&prefix, depth + 1), fields);
@@ -82,42 +64,41 @@ pub(super) fn resolved<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
     reference.and_then(|pointer| document.pointer(pointer)).unwrap_or(value)
 }
 
-impl<'d> Shape<'d> {
-    fn of(document: &'d Value, schema: &'d Value) -> Shape<'d> {
-        let schema = resolved(document, schema);
-        let choices = items(&schema["anyOf"]).chain(items(&schema["oneOf"]));
-        let (nulls, choices): (Vec<&Value>, Vec<&Value>) =
-            choices.partition(|choice| choice["type"] == "null");
-        // A value or null, or a known value or another one of its type.
-        if let Some(first) = choices.first() {
-            let shape = Shape::of(document, first);
-            return Shape { is_nullable: shape.is_nullable || !nulls.is_empty(), ..shape };
-        }
-        let names: Vec<&str> = match &schema["type"] {
-            Value::String(name) => vec![name],
-            several => items(several).filter_map(Value::as_str).collect(),
-        };
-        let is_nullable = names.contains(&"null");
-        let (limits, default) = (limits(schema), schema.get("default").map(plain));
-        let names: Vec<&str> = names.into_iter().filter(|name| *name != "null").collect();
-        let (kind, limits, object) = match names.as_slice() {
-            ["array"] => {
-                let item = Shape::of(document, &schema["items"]);
-                let object = item.object.map(|(object, items)| (object, format!("[]{items}")));
-                (format!("array<{}>", item.kind), item.limits, object)
-            }
-            ["object"] if schema["properties"].is_object() => {
-                ("object".to_owned(), limits, Some((schema, String::new())))
-            }
-            [] if is_nullable => ("null".to_owned(), limits, None),
-            [] => ("any".to_owned(), limits, None),
-            names => {
-                let format = schema["format"].as_str().map(|format| format!(" {format}"));
-                (names.join(" | ") + &format.unwrap_or_default(), limits, None)
-            }
-        };
-        Shape { kind, is_nullable, limits, default, object }
+/// Returns the type and the limits of a schema as a field without a name, and its object.
+pub(super) fn read<'d>(document: &'d Value, schema: &'d Value) -> (Field, Object<'d>) {
+    let schema = resolved(document, schema);
+    let choices = items(&schema["anyOf"]).chain(items(&schema["oneOf"]));
+    let (nulls, choices): (Vec<&Value>, Vec<&Value>) =
+        choices.partition(|choice| choice["type"] == "null");
+    // A value or null, or a known value or another one of its type.
+    if let Some(first) = choices.first() {
+        let (field, object) = read(document, first);
+        return (Field { is_nullable: field.is_nullable || !nulls.is_empty(), ..field }, object);
     }
+    let names: Vec<&str> = match &schema["type"] {
+        Value::String(name) => vec![name],
+        several => items(several).filter_map(Value::as_str).collect(),
+    };
+    let is_nullable = names.contains(&"null");
+    let default = schema.get("default").map(plain);
+    let names: Vec<&str> = names.into_iter().filter(|name| *name != "null").collect();
+    let (kind, limits, object) = match names.as_slice() {
+        ["array"] => {
+            let (item, object) = read(document, &schema["items"]);
+            let object = object.map(|(object, items)| (object, format!("[]{items}")));
+            (format!("array<{}>", item.kind), item.limits, object)
+        }
+        ["object"] if schema["properties"].is_object() => {
+            ("object".to_owned(), limits(schema), Some((schema, String::new())))
+        }
+        [] if is_nullable => ("null".to_owned(), limits(schema), None),
+        [] => ("any".to_owned(), limits(schema), None),
+        names => {
+            let format = schema["format"].as_str().map(|format| format!(" {format}"));
+            (names.join(" | ") + &format.unwrap_or_default(), limits(schema), None)
+        }
+    };
+    (Field { kind, is_nullable, limits, default, ..Field::default() }, object)
 }
 
 /// Returns a value as text; a string without its quotes.

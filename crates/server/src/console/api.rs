@@ -85,7 +85,7 @@ pub(super) async fn try_call(
 
 fn named((document, call): (&str, &str)) -> Result<(Document, &'static CallReference), Failure> {
     let document: Document = document.parse().map_err(|_| Failure::not_found())?;
-    Ok((document, document.reference().call(call).ok_or_else(Failure::not_found)?))
+    Ok((document, document.call(call).ok_or_else(Failure::not_found)?))
 }
 
 fn shown(caller: &SignedIn<'_>, document: Document, call: &CallReference, trial: Trial) -> Reply {
