@@ -40,7 +40,6 @@ use hyper::body::Incoming;
 use kiosque_console::{ACCOUNT_PATH, SEARCH_PATH, Section};
 use kiosque_listener::{BodyError, Content, read_body};
 use kiosque_model::{ConsoleSecret, Right};
-use kiosque_store::ConsoleSession;
 use percent_encoding::percent_decode_str;
 
 use crate::answer::Form;
@@ -86,23 +85,18 @@ pub(crate) async fn answer(
     };
     let (now, request_id) = (app.clock.now(), request_id.as_str());
     let call = Call { app: &app, now, peer, request_id, head: &head };
-    let mut session = None;
-    let outcome = catch_panic(route(&call, form, &mut session)).await;
-    let caller = session.as_ref().map(|(session, failed_checks)| SignedIn {
-        call: &call,
-        session,
-        failed_checks: *failed_checks,
-    });
-    let frame = caller.map(|caller| caller.frame());
+    let mut caller = None;
+    let outcome = catch_panic(route(&call, form, &mut caller)).await;
+    let frame = caller.as_ref().map(SignedIn::frame);
     call.finish(outcome.map(|Reply(response)| response), &Form::Page(frame), begun)
 }
 
 /// Answers requests that need no session. Finds the session of all others, and the number of checks
 /// of the service that are not ok, which every frame of the session shows.
-async fn route(
-    call: &Call<'_>,
+async fn route<'a>(
+    call: &'a Call<'a>,
     form: Result<Bytes, BodyError>,
-    session: &mut Option<(ConsoleSession, i64)>,
+    caller: &mut Option<SignedIn<'a>>,
 ) -> Result<Reply, Failure> {
     let path = call.path();
     let is_post = call.head.method == Method::POST;
@@ -123,19 +117,17 @@ async fn route(
     if let Some(name) = path.strip_prefix(kiosque_console::assets::DIRECTORY) {
         return assets::file(name);
     }
-    *session = call.session().await?.map(|session| (session, 0));
-    let Some((session, failed_checks)) = session else {
+    let Some(session) = call.session().await? else {
         // A form that was sent after the end of the session is not repeated.
         let page = ReturnPath::of(&call.head.uri).filter(|_| !is_post);
         return Ok(Reply::see_other(&sign_in_address(page.as_ref())));
     };
+    let caller = caller.insert(SignedIn { call, session, failed_checks: 0 });
     // Only a few reads run at a time, so that they do not delay the streams of the listener. A form
     // is not refused because of others' reads.
     let _permit = if is_post { None } else { Some(read_permit(call.app).await?) };
-    let caller = SignedIn { call, session, failed_checks: 0 };
-    *failed_checks = service::failed_checks(&caller).await;
-    let caller = SignedIn { failed_checks: *failed_checks, ..caller };
-    if is_post { change(&caller, &form).await } else { page(&caller).await }
+    caller.failed_checks = service::failed_checks(caller).await;
+    if is_post { change(caller, &form).await } else { page(caller).await }
 }
 
 /// Shows a page. The first page of a section has the path and the right of the navigation.

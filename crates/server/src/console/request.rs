@@ -50,14 +50,14 @@ impl Call<'_> {
 /// A request of a signed-in person.
 pub(super) struct SignedIn<'a> {
     pub(super) call: &'a Call<'a>,
-    pub(super) session: &'a ConsoleSession,
+    pub(super) session: ConsoleSession,
     /// The number of checks of the service that are not ok.
     pub(super) failed_checks: i64,
 }
 
-impl<'a> SignedIn<'a> {
+impl SignedIn<'_> {
     /// Returns the proof that the key has a right.
-    pub(super) fn oversight(&self, right: Right) -> Result<Oversight<'a>, Failure> {
+    pub(super) fn oversight(&self, right: Right) -> Result<Oversight<'_>, Failure> {
         self.session.oversight(right).ok_or(Failure::Right(right))
     }
 
@@ -82,7 +82,7 @@ impl<'a> SignedIn<'a> {
     }
 
     /// Returns the frame of the page.
-    pub(super) fn frame(&self) -> Frame<'a> {
+    pub(super) fn frame(&self) -> Frame<'_> {
         let holder = self.session.holder();
         Frame {
             language: self.call.language(),

@@ -77,7 +77,7 @@ fn presented(fields: &Fields) -> (Option<SignInProof>, LoginRefusal) {
 
 /// Ends the session.
 pub(super) async fn sign_out(caller: &SignedIn<'_>) -> Result<Reply, Failure> {
-    caller.call.app.store.operators().sign_out(caller.session, caller.acted_by()).await?;
+    caller.call.app.store.operators().sign_out(&caller.session, caller.acted_by()).await?;
     let reply = Reply::see_other(&sign_in_with(None, &format!("{SIGNED_OUT}=1")));
     Ok(reply.cookie(cookies::SESSION, "", Lifetime::Ended))
 }
