@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard};
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::audit::{AuditRecord, LoginRefusal};
 use kiosque_model::{LoginName, Origin, Source, SourcePrefix, UnixMs};
-use kiosque_store::{Error, PendingEvents, Store};
+use kiosque_store::{PendingEvents, Store};
 
 /// Refusals of an account and a source that are separate entries in a period.
 const SINGLE_MAX: usize = 3;
@@ -26,8 +26,8 @@ const READY_MAX: usize = 4_096;
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {
     ready: Vec<AuditRecord>,
-    /// Entries whose commit had an unknown outcome: they may be in the trail.
-    unconfirmed: Option<PendingEvents>,
+    /// Entries that the last attempt did not write, or that it may have written.
+    pending: Option<PendingEvents>,
     tallies: HashMap<TallyKey, Tally>,
     lost: u64,
 }
@@ -81,15 +81,6 @@ impl Refusals {
         std::mem::take(&mut self.ready)
     }
 
-    /// Puts back entries that could not be written.
-    fn put_back(&mut self, mut happened: Vec<AuditRecord>) {
-        happened.append(&mut self.ready);
-        let beyond = happened.len().saturating_sub(READY_MAX);
-        happened.truncate(READY_MAX);
-        self.ready = happened;
-        self.lost += u64::try_from(beyond).unwrap_or(u64::MAX);
-    }
-
     fn tally_key(&self, account: Option<String>, source: Source) -> (TallyKey, Option<Source>) {
         let key = (account, Some(source.prefix()));
         if self.tallies.contains_key(&key) || self.tallies.len() < SOURCES_MAX {
@@ -137,27 +128,26 @@ impl RefusedLogins {
 
     /// Writes the entries that are due to the audit trail.
     pub async fn flush(&self, store: &Store, now: UnixMs) {
-        let due = self.lock().due(now);
-        self.write(store, due).await;
+        self.write(store, |refusals| refusals.due(now)).await;
     }
 
     /// Writes every entry to the audit trail.
     pub async fn flush_all(&self, store: &Store) {
-        let all = self.lock().all();
-        self.write(store, all).await;
+        self.write(store, Refusals::all).await;
     }
 
-    async fn write(&self, store: &Store, happened: Vec<AuditRecord>) {
-        let unconfirmed = self.lock().unconfirmed.take();
-        if let Some(events) = unconfirmed
-            && let Err(error) = store.trail().record_events(&events).await
-        {
-            warn_not_written(&error);
-            let mut refusals = self.lock();
-            refusals.unconfirmed = Some(events);
-            refusals.put_back(happened);
-        } else if !happened.is_empty() {
-            self.record(store, PendingEvents::new(happened)).await;
+    /// Writes the entries that `take` removes, after those of an attempt that failed.
+    async fn write(&self, store: &Store, take: impl FnOnce(&mut Refusals) -> Vec<AuditRecord>) {
+        let pending = self.lock().pending.take();
+        let is_written = match pending {
+            Some(events) => self.record(store, events).await,
+            None => true,
+        };
+        if is_written {
+            let happened = take(&mut self.lock());
+            if !happened.is_empty() {
+                self.record(store, PendingEvents::new(happened)).await;
+            }
         }
         let lost = std::mem::take(&mut self.lock().lost);
         if lost > 0 {
@@ -165,20 +155,13 @@ impl RefusedLogins {
         }
     }
 
-    /// Writes entries, or keeps them for the next attempt.
-    async fn record(&self, store: &Store, events: PendingEvents) {
-        let Err(error) = store.trail().record_events(&events).await else { return };
-        warn_not_written(&error);
-        let mut refusals = self.lock();
-        match error {
-            Error::Unknown(_) => refusals.unconfirmed = Some(events),
-            _ => refusals.put_back(events.events().to_vec()),
-        }
+    /// Writes entries, or keeps them for the next attempt; returns whether they were written.
+    async fn record(&self, store: &Store, events: PendingEvents) -> bool {
+        let Err(error) = store.trail().record_events(&events).await else { return true };
+        tracing::warn!(cause = %error, "refused logins could not be written; trying again");
+        self.lock().pending = Some(events);
+        false
     }
-}
-
-fn warn_not_written(error: &Error) {
-    tracing::warn!(cause = %error, "refused logins could not be written; trying again");
 }
 
 #[cfg(test)]

@@ -91,11 +91,8 @@ fn sources_beyond_the_maximum_are_combined() {
 fn entries_that_cannot_be_written_wait_up_to_a_maximum() {
     let mut refusals = Refusals::default();
     refusals.add(ops(), LoginRefusal::Credentials, &origin("192.0.2.1", 0));
-    let due = refusals.due(UnixMs(START));
-    refusals.add(None, LoginRefusal::Credentials, &origin("192.0.2.1", 1));
-    refusals.put_back(due.clone());
-    assert_eq!(refusals.due(UnixMs(START))[0], due[0]);
-    refusals.put_back(vec![due[0].clone(); READY_MAX + 5]);
+    let one = refusals.due(UnixMs(START)).remove(0);
+    (0..READY_MAX + 5).for_each(|_| refusals.make_ready(one.clone()));
     assert_eq!((refusals.due(UnixMs(START)).len(), refusals.lost), (READY_MAX, 5));
 }
 

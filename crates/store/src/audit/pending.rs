@@ -37,12 +37,6 @@ impl PendingEvents {
         PendingEvents { events: events.into(), attempted_no: Arc::default() }
     }
 
-    /// Returns the events.
-    #[must_use]
-    pub fn events(&self) -> &[AuditRecord] {
-        &self.events
-    }
-
     pub(super) async fn record(&self, write: &Write<'_>) -> Result<(), Error> {
         let Some((first, others)) = self.events.split_first() else { return Ok(()) };
         // Locks the counter: an attempt with an unknown outcome has ended by now.
