@@ -34,15 +34,27 @@ pub(crate) enum Coding {
 
 impl Coding {
     /// Returns the coding that a caller prefers; `None` if it accepts neither, or prefers
-    /// uncompressed answers.
+    /// uncompressed answers. Of codings with the same weight zstd comes first, as the fastest one.
+    /// `*` selects gzip, which every client can read.
     pub(crate) fn preferred(headers: &HeaderMap) -> Option<Coding> {
-        let mut weights = Weights::default();
-        for value in headers.get_all(header::ACCEPT_ENCODING) {
-            for choice in value.to_str().unwrap_or_default().split(',') {
-                weights.read(choice);
-            }
+        let [mut zstd, mut gzip, mut identity, mut any] = [None; 4];
+        let values = headers.get_all(header::ACCEPT_ENCODING).iter();
+        let values = values.map(|value| value.to_str().unwrap_or_default());
+        for (name, weight) in values.flat_map(|value| value.split(',')).filter_map(weighted) {
+            let is = |coding: &str| name.eq_ignore_ascii_case(coding);
+            let entry = match name {
+                _ if is("gzip") || is("x-gzip") => &mut gzip,
+                _ if is("zstd") => &mut zstd,
+                _ if is("identity") => &mut identity,
+                "*" => &mut any,
+                _ => continue,
+            };
+            *entry = Some(weight);
         }
-        weights.preferred()
+        let (zstd, gzip) = (zstd.unwrap_or_default(), gzip.or(any).unwrap_or_default());
+        let (coding, weight) =
+            if zstd >= gzip { (Coding::Zstd, zstd) } else { (Coding::Gzip, gzip) };
+        (weight > 0.0 && weight >= identity.unwrap_or_default()).then_some(coding)
     }
 
     fn name(self) -> HeaderValue {
@@ -53,44 +65,12 @@ impl Coding {
     }
 }
 
-/// The weights of an `Accept-Encoding`.
-#[derive(Default)]
-struct Weights {
-    gzip: Option<f32>,
-    zstd: Option<f32>,
-    identity: Option<f32>,
-    any: Option<f32>,
-}
-
-impl Weights {
-    /// Parses one entry of the list, such as `gzip;q=0.5`. An invalid entry is ignored.
-    fn read(&mut self, choice: &str) {
-        let (name, weight) = choice.split_once(';').unwrap_or((choice, "q=1"));
-        let weight = weight.trim().split_once('=').filter(|(key, _)| key.eq_ignore_ascii_case("q"));
-        let weight = weight.and_then(|(_, weight)| weight.parse::<f32>().ok());
-        let Some(weight) = weight.filter(|weight| (0.0..=1.0).contains(weight)) else { return };
-        let name = name.trim();
-        let is = |coding: &str| name.eq_ignore_ascii_case(coding);
-        let entry = match name {
-            _ if is("gzip") || is("x-gzip") => &mut self.gzip,
-            _ if is("zstd") => &mut self.zstd,
-            _ if is("identity") => &mut self.identity,
-            "*" => &mut self.any,
-            _ => return,
-        };
-        *entry = Some(weight);
-    }
-
-    /// Of codings with the same weight zstd comes first, as the fastest one. `*` selects gzip,
-    /// which every client can read.
-    fn preferred(&self) -> Option<Coding> {
-        let zstd = self.zstd.unwrap_or_default();
-        let gzip = self.gzip.or(self.any).unwrap_or_default();
-        let identity = self.identity.unwrap_or_default();
-        let (coding, weight) =
-            if zstd >= gzip { (Coding::Zstd, zstd) } else { (Coding::Gzip, gzip) };
-        (weight > 0.0 && weight >= identity).then_some(coding)
-    }
+/// Parses one entry of an `Accept-Encoding`, such as `gzip;q=0.5`; `None` if it is invalid.
+fn weighted(choice: &str) -> Option<(&str, f32)> {
+    let (name, weight) = choice.split_once(';').unwrap_or((choice, "q=1"));
+    let (key, weight) = weight.trim().split_once('=')?;
+    let weight = weight.parse().ok().filter(|weight| (0.0..=1.0).contains(weight))?;
+    key.eq_ignore_ascii_case("q").then_some((name.trim(), weight))
 }
 
 /// Returns the coding of a response to a caller that prefers `preferred`, and adds the header that
