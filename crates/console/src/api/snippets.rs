@@ -85,18 +85,14 @@ impl Snippet<'_> {
                 Document::Operator => "-H @office.key".to_owned(),
             });
         }
-        match (&self.call.body, self.file()) {
-            (Some(body), Some(file)) => {
-                lines.push(format!("-H 'Content-Type: {}'", body.content_type));
-                lines.push(format!("--data-binary @{file}"));
-            }
-            (Some(body), None) => {
-                lines.push(format!("-H 'Content-Type: {}'", body.content_type));
-                lines.push(format!("-d '{}'", example(body)));
-            }
-            (None, _) if self.call.method == "POST" => lines.push("-d ''".to_owned()),
-            (None, _) => {}
+        if let Some(body) = &self.call.body {
+            lines.push(format!("-H 'Content-Type: {}'", body.content_type));
         }
+        lines.extend(match (&self.call.body, self.file()) {
+            (Some(_), Some(file)) => Some(format!("--data-binary @{file}")),
+            (Some(body), None) => Some(format!("-d '{}'", example(body))),
+            (None, _) => (self.call.method == "POST").then(|| "-d ''".to_owned()),
+        });
         lines.join(" \\\n  ")
     }
 
