@@ -239,49 +239,43 @@ impl From<Error> for Failure {
 
 impl From<&Error> for Failure {
     fn from(error: &Error) -> Self {
-        let (kind, message) = match error {
-            Error::Busy(_) => (FailureKind::StoreBusy, "the store is busy; try again"),
+        const UNAVAILABLE: &str = "the store is not available";
+        let (kind, message, is_disclosed) = match error {
+            Error::Busy(_) => (FailureKind::StoreBusy, "the store is busy; try again", false),
             // ENV-13.
             Error::TooMuchWork(_) => (
                 FailureKind::TooMuchWork,
                 "too much work: request a shorter range, fewer devices, or less at a time",
+                false,
             ),
             Error::UnreadableOrder(_) => {
-                (FailureKind::DamagedOrder, "a stored order of this answer is damaged")
+                (FailureKind::DamagedOrder, "a stored order of this answer is damaged", true)
             }
             Error::Unknown(_) => (
                 FailureKind::StoreFailed,
                 "it is not known whether this was done; check before you try again",
+                false,
             ),
-            Error::Sqlite(_)
-            | Error::File(_)
+            Error::File(_)
             | Error::FileChanged(_)
             | Error::Damaged(_)
+            | Error::Unreachable(_)
+            | Error::NoAccess(_)
+            | Error::Closed => (FailureKind::StoreFailed, UNAVAILABLE, true),
+            Error::Sqlite(_)
             | Error::InUse(_)
             | Error::NoData
             | Error::Postgres(_)
-            | Error::Unreachable(_)
-            | Error::NoAccess(_)
             | Error::Data(_)
-            | Error::Closed
-            | Error::Gone => (FailureKind::StoreFailed, "the store is not available"),
+            | Error::Gone => (FailureKind::StoreFailed, UNAVAILABLE, false),
         };
         Failure::System(SystemFailure {
             kind,
             message: message.into(),
             cause: error.to_string(),
-            is_disclosed: matches!(
-                error,
-                Error::File(_)
-                    | Error::FileChanged(_)
-                    | Error::Damaged(_)
-                    | Error::UnreadableOrder(_)
-                    | Error::Unreachable(_)
-                    | Error::NoAccess(_)
-                    | Error::Closed
-            ),
+            is_disclosed,
             // A damaged order stays damaged.
-            retry_after_s: Some(1).filter(|_| !matches!(error, Error::UnreadableOrder(_))),
+            retry_after_s: Some(1).filter(|_| kind != FailureKind::DamagedOrder),
             orders: None,
         })
     }

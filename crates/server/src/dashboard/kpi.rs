@@ -12,27 +12,19 @@ const OF_NOTHING: &str = "–";
 /// Returns every KPI, in the order of DASH-15.
 pub(super) fn list(summary: &Summary, locale: Locale) -> Vec<Kpi<'static>> {
     let turnover = &summary.turnover;
+    let average = money(turnover.average_order_cents());
+    let online_devices = count(summary.online_devices);
     let shipped = percent(turnover.shipped, turnover.shipped + turnover.failed);
     let online = percent(summary.online_devices, summary.devices);
     let figures = [
         ("salesAmount", ("Sales amount", "销售额"), money(turnover.amount.cents()), "money"),
         ("orderCount", ("Orders", "订单数"), count(turnover.orders), "count"),
         ("itemCount", ("Items sold", "商品销量"), count(turnover.items), "count"),
-        (
-            "averageOrderAmount",
-            ("Average order amount", "客单价"),
-            money(turnover.average_order_cents()),
-            "money",
-        ),
+        ("averageOrderAmount", ("Average order amount", "客单价"), average, "money"),
         ("refundAmount", ("Refunds", "退款金额"), money(turnover.refund.cents()), "money"),
         ("shipmentSuccessRate", ("Shipment success rate", "出货成功率"), shipped, "percent"),
         ("deviceCount", ("Devices", "设备数"), count(summary.devices), "count"),
-        (
-            "onlineDeviceCount",
-            ("Devices online", "在线设备数"),
-            count(summary.online_devices),
-            "count",
-        ),
+        ("onlineDeviceCount", ("Devices online", "在线设备数"), online_devices, "count"),
         ("onlineRate", ("Online rate", "在线率"), online, "percent"),
     ];
     let list = figures.into_iter().map(|(code, (en, zh), value, kind)| Kpi {
