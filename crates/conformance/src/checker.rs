@@ -179,7 +179,7 @@ impl Checker {
             self.log_in_second().await?;
         }
         let mut outcome = Outcome::Met;
-        for step in rule.steps {
+        for step in &rule.steps {
             let Some(ask) = (step.ask)(&self.facts) else {
                 outcome = Outcome::NotShown(self.missing(rule.needs));
                 break;
@@ -192,7 +192,8 @@ impl Checker {
                 }
                 Err(error) => return Err(error),
             };
-            if let Err(expected) = (step.expect)(&self.facts, &answer) {
+            let expected = step.expect.map_or(Ok(()), |expect| expect(&self.facts, &answer));
+            if let Err(expected) = expected {
                 outcome = self.broken(&ask, expected, answer.shown(&self.secrets));
                 break;
             }

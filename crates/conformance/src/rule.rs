@@ -1,6 +1,6 @@
 //! A rule, and the steps that test it.
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Expected};
 use crate::ask::Ask;
 use crate::facts::Facts;
 
@@ -19,7 +19,7 @@ pub struct Rule {
     pub effect: Effect,
     /// What its check needs.
     pub(crate) needs: Needs,
-    pub(crate) steps: &'static [Step],
+    pub(crate) steps: Vec<Step>,
 }
 
 /// The mark of a rule in `docs/interface.md`.
@@ -59,13 +59,42 @@ pub(crate) struct Step {
     /// Returns the request; `None` if the server's data does not allow the test.
     pub(crate) ask: fn(&Facts) -> Option<Ask>,
     /// Returns what was expected, if the answer differs.
-    pub(crate) expect: fn(&Facts, &Answer) -> Result<(), String>,
+    pub(crate) expect: Option<fn(&Facts, &Answer) -> Expected>,
+}
+
+/// Returns a rule without a text and without steps. Its check only reads.
+pub(crate) const fn rule(id: &'static str, number: &'static str, mark: Mark) -> Rule {
+    let (effect, needs) = (Effect::Reads, Needs::Orders);
+    Rule { id, number, text: "", mark, effect, needs, steps: Vec::new() }
 }
 
 impl Rule {
-    /// Returns the rule with other needs than [`Needs::Orders`].
-    pub(crate) const fn needing(self, needs: Needs) -> Rule {
+    pub(crate) fn text(self, text: &'static str) -> Rule {
+        Rule { text, ..self }
+    }
+
+    /// The check changes the session of its account.
+    pub(crate) fn changes_session(self) -> Rule {
+        Rule { effect: Effect::ChangesSession, ..self }
+    }
+
+    /// The check has other needs than [`Needs::Orders`].
+    pub(crate) fn needs(self, needs: Needs) -> Rule {
         Rule { needs, ..self }
+    }
+
+    /// Adds a request.
+    pub(crate) fn ask(mut self, ask: fn(&Facts) -> Option<Ask>) -> Rule {
+        self.steps.push(Step { ask, expect: None });
+        self
+    }
+
+    /// Adds what the answer must be: to each request since the previous expectation.
+    pub(crate) fn expect(mut self, expect: fn(&Facts, &Answer) -> Expected) -> Rule {
+        for step in self.steps.iter_mut().filter(|step| step.expect.is_none()) {
+            step.expect = Some(expect);
+        }
+        self
     }
 
     /// Returns the part of the id before its point, which the rules on a subject share.

@@ -1,120 +1,102 @@
 //! Two accounts: their sessions are independent, and neither can see data of the other.
 
+use std::sync::LazyLock;
+
 use kiosque_locale::Message;
 use serde_json::json;
 
-use super::rule;
 use super::scope::refused_group;
 use crate::answer::met;
 use crate::facts::Facts;
 use crate::paths::{DETAIL, DEVICES, LOGOUT, ORDERS, SUMMARY};
-use crate::rule::{Needs, Rule};
+use crate::rule::Mark::{Contract, Kiosque};
+use crate::rule::{Needs, Rule, rule};
 
-pub(super) const RULES: &[Rule] = &[
-    rule!(
-        "accounts.log-in",
-        "AUTH-12",
-        Contract,
-        ChangesSession,
-        "A login of one account leaves the session of another.",
-        |facts| Some(facts.second.as_ref()?.log_in()),
-        |_, answer| answer.success().map(drop),
-        |facts| Some(facts.list_devices()),
-        |_, answer| answer.success().map(drop),
-        |facts| Some(facts.log_in()),
-        |_, answer| answer.success().map(drop),
-        |facts| Some(facts.second.as_ref()?.call(DEVICES, "{}")),
-        |_, answer| answer.success().map(drop),
-    )
-    .needing(Needs::SecondAccount),
-    rule!(
-        "accounts.log-out",
-        "AUTH-12",
-        Contract,
-        ChangesSession,
-        "A log out of one account leaves the session of another.",
-        |facts| Some(facts.second.as_ref()?.call(LOGOUT, "")),
-        |_, answer| answer.success().map(drop),
-        |facts| Some(facts.list_devices()),
-        |_, answer| answer.success().map(drop),
-    )
-    .needing(Needs::SecondAccount),
-    rule!(
-        "accounts.switch",
-        "AUTH-19",
-        Contract,
-        ChangesSession,
-        "A switch to a group of another account is answered with -1, and the session stays.",
-        |facts| Some(facts.switch(foreign_group(facts)?)),
-        |_, answer| answer.refused(Message::GroupClosed),
-        |facts| Some(facts.list_devices()),
-        |_, answer| answer.success().map(drop),
-    )
-    .needing(Needs::SecondAccount),
-    rule!(
-        "accounts.devices",
-        "SCOPE-1",
-        Contract,
-        "List devices answers each of two sessions with the devices of its own account.",
-        |facts| {
-            let (second, group) = (facts.second.as_ref()?, foreign_group(facts)?);
-            foreign_device(facts)?;
-            let body = json!({"groupId": group}).to_string();
-            Some(second.call(DEVICES, &body).query(facts.devices_query))
-        },
-        |facts, answer| {
-            let is_met = answer.records()?.iter().any(|it| is_foreign(facts, &it["deviceCode"]));
-            met!(is_met, || "the device of the other account, whose token was sent".to_owned())
-        },
-        |facts| Some(facts.list_devices().query(facts.devices_query)),
-        |facts, answer| {
-            let is_met = !answer.records()?.iter().any(|it| is_foreign(facts, &it["deviceCode"]));
-            met!(is_met, || format!("no device {:?}", foreign_device(facts).unwrap_or_default()))
-        },
-    )
-    .needing(Needs::SecondAccount),
-    rule!(
-        "accounts.group-filter",
-        "SCOPE-3",
-        Contract,
-        "A groupId filter with a group of another account is answered with -1.",
-        |facts| Some(facts.call_with(DEVICES, &json!({"groupId": foreign_group(facts)?}))),
-        |_, answer| refused_group(answer),
-    )
-    .needing(Needs::SecondAccount),
-    rule!(
-        "accounts.filters",
-        "SCOPE-3",
-        Kiosque,
-        "Filters of a summary do not reach the data of another account.",
-        |facts| Some(facts.call_with(SUMMARY, &json!({"groupId": foreign_group(facts)?}))),
-        |_, answer| answer.refused(Message::OutOfScope),
-        |facts| Some(facts.call_with(SUMMARY, &json!({"deviceCodes": [foreign_device(facts)?]}))),
-        |_, answer| answer.refused(Message::OutOfScope),
-    )
-    .needing(Needs::SecondAccount),
-    rule!(
-        "accounts.device-filter",
-        "SCOPE-4",
-        Contract,
-        "A device of another account is answered with -1.",
-        |facts| Some(facts.call_with(ORDERS, &json!({"deviceCode": foreign_device(facts)?}))),
-        |_, answer| answer.refused(Message::OutOfScope),
-    )
-    .needing(Needs::SecondAccount),
-    rule!(
-        "accounts.order",
-        "ORD-20",
-        Contract,
-        "The trade number of an order of another account is answered with -1.",
-        |facts| {
-            let number = facts.second.as_ref()?.trade_number()?;
-            Some(facts.call_with(DETAIL, &json!({"tradeNoOut": number})))
-        },
-        |_, answer| answer.outcome(200, -1),
-    )
-    .needing(Needs::SecondAccount),
-];
+pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+    vec![
+        rule("accounts.log-in", "AUTH-12", Contract)
+            .text("A login of one account leaves the session of another.")
+            .changes_session()
+            .needs(Needs::SecondAccount)
+            .ask(|facts| Some(facts.second.as_ref()?.log_in()))
+            .ask(|facts| Some(facts.list_devices()))
+            .ask(|facts| Some(facts.log_in()))
+            .ask(|facts| Some(facts.second.as_ref()?.call(DEVICES, "{}")))
+            .expect(|_, answer| answer.success().map(drop)),
+        rule("accounts.log-out", "AUTH-12", Contract)
+            .text("A log out of one account leaves the session of another.")
+            .changes_session()
+            .needs(Needs::SecondAccount)
+            .ask(|facts| Some(facts.second.as_ref()?.call(LOGOUT, "")))
+            .ask(|facts| Some(facts.list_devices()))
+            .expect(|_, answer| answer.success().map(drop)),
+        rule("accounts.switch", "AUTH-19", Contract)
+            .text(
+                "A switch to a group of another account is answered with -1, and the \
+                 session stays.",
+            )
+            .changes_session()
+            .needs(Needs::SecondAccount)
+            .ask(|facts| Some(facts.switch(foreign_group(facts)?)))
+            .expect(|_, answer| answer.refused(Message::GroupClosed))
+            .ask(|facts| Some(facts.list_devices()))
+            .expect(|_, answer| answer.success().map(drop)),
+        rule("accounts.devices", "SCOPE-1", Contract)
+            .text(
+                "List devices answers each of two sessions with the devices of its own \
+                 account.",
+            )
+            .needs(Needs::SecondAccount)
+            .ask(|facts| {
+                let (second, group) = (facts.second.as_ref()?, foreign_group(facts)?);
+                foreign_device(facts)?;
+                let body = json!({"groupId": group}).to_string();
+                Some(second.call(DEVICES, &body).query(facts.devices_query))
+            })
+            .expect(|facts, answer| {
+                let is_met =
+                    answer.records()?.iter().any(|it| is_foreign(facts, &it["deviceCode"]));
+                met!(is_met, || "the device of the other account, whose token was sent".to_owned())
+            })
+            .ask(|facts| Some(facts.list_devices().query(facts.devices_query)))
+            .expect(|facts, answer| {
+                let is_met =
+                    !answer.records()?.iter().any(|it| is_foreign(facts, &it["deviceCode"]));
+                met!(is_met, || format!(
+                    "no device {:?}",
+                    foreign_device(facts).unwrap_or_default()
+                ))
+            }),
+        rule("accounts.group-filter", "SCOPE-3", Contract)
+            .text("A groupId filter with a group of another account is answered with -1.")
+            .needs(Needs::SecondAccount)
+            .ask(|facts| Some(facts.call_with(DEVICES, &json!({"groupId": foreign_group(facts)?}))))
+            .expect(|_, answer| refused_group(answer)),
+        rule("accounts.filters", "SCOPE-3", Kiosque)
+            .text("Filters of a summary do not reach the data of another account.")
+            .needs(Needs::SecondAccount)
+            .ask(|facts| Some(facts.call_with(SUMMARY, &json!({"groupId": foreign_group(facts)?}))))
+            .ask(|facts| {
+                Some(facts.call_with(SUMMARY, &json!({"deviceCodes": [foreign_device(facts)?]})))
+            })
+            .expect(|_, answer| answer.refused(Message::OutOfScope)),
+        rule("accounts.device-filter", "SCOPE-4", Contract)
+            .text("A device of another account is answered with -1.")
+            .needs(Needs::SecondAccount)
+            .ask(|facts| {
+                Some(facts.call_with(ORDERS, &json!({"deviceCode": foreign_device(facts)?})))
+            })
+            .expect(|_, answer| answer.refused(Message::OutOfScope)),
+        rule("accounts.order", "ORD-20", Contract)
+            .text("The trade number of an order of another account is answered with -1.")
+            .needs(Needs::SecondAccount)
+            .ask(|facts| {
+                let number = facts.second.as_ref()?.trade_number()?;
+                Some(facts.call_with(DETAIL, &json!({"tradeNoOut": number})))
+            })
+            .expect(|_, answer| answer.outcome(200, -1)),
+    ]
+});
 
 fn foreign_group(facts: &Facts) -> Option<&str> {
     let group = facts.second.as_ref()?.default_group.as_str();

@@ -1,164 +1,112 @@
 //! The envelope: its fields, codes, messages, languages and headers.
 
+use std::sync::LazyLock;
+
 use kiosque_locale::{Locale, Message};
 use serde_json::{Value, json};
 
-use super::rule;
 use crate::answer::{Answer, Expected, Type, has_fields, met};
 use crate::ask::Ask;
 use crate::facts::{Facts, UNKNOWN};
 use crate::paths::{ONLINE, ORDERS};
-use crate::rule::Rule;
+use crate::rule::Mark::{Contract, Kiosque};
+use crate::rule::{Rule, rule};
 
-pub(super) const RULES: &[Rule] = &[
-    rule!(
-        "envelope.fields",
-        "ENV-1",
-        Contract,
-        "Every answer is an object with code, msg, enMsg and data.",
-        |facts| Some(facts.list_devices()),
-        |_, answer| fields(answer),
-        |_| Some(unknown_token()),
-        |_, answer| fields(answer),
-        |_| Some(Ask::post("unknown")),
-        |_, answer| if_envelope(answer, fields),
-    ),
-    rule!(
-        "envelope.no-other-fields",
-        "ENV-1",
-        Kiosque,
-        "Every answer is an object with exactly code, msg, enMsg and data.",
-        |facts| Some(facts.list_devices()),
-        |_, answer| four_fields(answer),
-        |_| Some(unknown_token()),
-        |_, answer| four_fields(answer),
-        |_| Some(Ask::post("unknown")),
-        |_, answer| four_fields(answer),
-    ),
-    rule!(
-        "envelope.refused-with-200",
-        "ENV-2",
-        Contract,
-        "A refused request is answered with HTTP 200 and another code.",
-        |facts| Some(facts.call(ORDERS, "{}")),
-        |_, answer| answer.refusal(),
-    ),
-    rule!(
-        "envelope.success-message",
-        "ENV-3",
-        Contract,
-        "The message of a success is success in English.",
-        |facts| Some(facts.list_devices()),
-        |_, answer| says(answer, "msg", Message::Success.text(Locale::En)),
-    ),
-    rule!(
-        "envelope.locale",
-        "ENV-4",
-        Contract,
-        "The header X-Locale chooses the language of msg.",
-        |_| Some(unknown_token().locale("zh-CN")),
-        |_, answer| {
-            let english = Message::TokenInvalid.text(Locale::En);
-            let is_other = answer.json["msg"].as_str().is_some_and(|msg| msg != english);
-            met!(is_other, || "msg in Chinese".to_owned())
-        },
-        |_| Some(unknown_token()),
-        |_, answer| says(answer, "msg", Message::TokenInvalid.text(Locale::En)),
-    ),
-    rule!(
-        "envelope.chinese-texts",
-        "ENV-3",
-        Kiosque,
-        "The Chinese messages are exactly these.",
-        |_| Some(unknown_token().locale("zh-CN")),
-        |_, answer| says(answer, "msg", Message::TokenInvalid.text(Locale::ZhCn)),
-        |facts| Some(facts.call(ONLINE, "").locale("zh-CN")),
-        |_, answer| says(answer, "msg", Message::Success.text(Locale::ZhCn)),
-    ),
-    rule!(
-        "envelope.weighted-locale",
-        "ENV-5",
-        Kiosque,
-        "X-Locale is a list with weights, as Accept-Language is.",
-        |facts| Some(facts.call(ONLINE, "").locale("fr, en;q=0.3, zh-TW;q=0.9")),
-        |_, answer| says(answer, "msg", Message::Success.text(Locale::ZhCn)),
-    ),
-    rule!(
-        "envelope.english-message",
-        "ENV-6",
-        Kiosque,
-        "enMsg is null on success, and the English message on every failure.",
-        |facts| Some(facts.call(ONLINE, "").locale("zh-CN")),
-        |_, answer| met!(answer.json["enMsg"].is_null() && answer.success().is_ok(), || {
-            "enMsg null".to_owned()
-        }),
-        |_| Some(unknown_token().locale("zh-CN")),
-        |_, answer| says(answer, "enMsg", Message::TokenInvalid.text(Locale::En)),
-    ),
-    rule!(
-        "envelope.refusal-data",
-        "ENV-7",
-        Contract,
-        "data of a business or authentication error is null or a string.",
-        |_| Some(unknown_token()),
-        |_, answer| null_or_text(answer, -4),
-        |facts| Some(facts.call_with(ORDERS, &json!({"deviceCode": UNKNOWN}))),
-        |_, answer| null_or_text(answer, -1),
-    ),
-    rule!(
-        "envelope.refusal-message",
-        "ENV-7",
-        Kiosque,
-        "data of a refusal is the text of msg again.",
-        |_| Some(unknown_token()),
-        |_, answer| {
-            answer.outcome(200, -4)?;
-            met!(answer.json["data"] == answer.json["msg"], || "data equal to msg".to_owned())
-        },
-    ),
-    rule!(
-        "envelope.content-type",
-        "ENV-8",
-        Contract,
-        "Every envelope has the content type application/json; charset=UTF-8.",
-        |facts| Some(facts.list_devices()),
-        |_, answer| is_json(answer),
-        |_| Some(unknown_token()),
-        |_, answer| is_json(answer),
-        |_| Some(Ask::post("unknown")),
-        |_, answer| if_envelope(answer, is_json),
-    ),
-    rule!(
-        "envelope.no-store",
-        "ENV-9",
-        Kiosque,
-        "Every envelope is sent with Cache-Control: no-store.",
-        |facts| Some(facts.call(ONLINE, "")),
-        |_, answer| no_store(answer),
-        |_| Some(unknown_token()),
-        |_, answer| no_store(answer),
-        |_| Some(Ask::post("unknown")),
-        |_, answer| no_store(answer),
-    ),
-    rule!(
-        "envelope.request-id",
-        "ENV-10",
-        Kiosque,
-        "Every envelope has a header x-request-id, which differs from request to request.",
-        |facts| Some(facts.call(ONLINE, "")),
-        |_, answer| {
-            met!(answer.header("x-request-id").is_some(), || "a header x-request-id".to_owned())
-        },
-        |facts| Some(facts.call(ONLINE, "")),
-        other_id,
-        |_| Some(unknown_token()),
-        other_id,
-        |_| Some(unknown_token()),
-        other_id,
-        |_| Some(Ask::post("unknown")),
-        other_id,
-    ),
-];
+pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+    vec![
+        rule("envelope.fields", "ENV-1", Contract)
+            .text("Every answer is an object with code, msg, enMsg and data.")
+            .ask(|facts| Some(facts.list_devices()))
+            .ask(|_| Some(unknown_token()))
+            .expect(|_, answer| fields(answer))
+            .ask(|_| Some(Ask::post("unknown")))
+            .expect(|_, answer| if_envelope(answer, fields)),
+        rule("envelope.no-other-fields", "ENV-1", Kiosque)
+            .text("Every answer is an object with exactly code, msg, enMsg and data.")
+            .ask(|facts| Some(facts.list_devices()))
+            .ask(|_| Some(unknown_token()))
+            .ask(|_| Some(Ask::post("unknown")))
+            .expect(|_, answer| four_fields(answer)),
+        rule("envelope.refused-with-200", "ENV-2", Contract)
+            .text("A refused request is answered with HTTP 200 and another code.")
+            .ask(|facts| Some(facts.call(ORDERS, "{}")))
+            .expect(|_, answer| answer.refusal()),
+        rule("envelope.success-message", "ENV-3", Contract)
+            .text("The message of a success is success in English.")
+            .ask(|facts| Some(facts.list_devices()))
+            .expect(|_, answer| says(answer, "msg", Message::Success.text(Locale::En))),
+        rule("envelope.locale", "ENV-4", Contract)
+            .text("The header X-Locale chooses the language of msg.")
+            .ask(|_| Some(unknown_token().locale("zh-CN")))
+            .expect(|_, answer| {
+                let english = Message::TokenInvalid.text(Locale::En);
+                let is_other = answer.json["msg"].as_str().is_some_and(|msg| msg != english);
+                met!(is_other, || "msg in Chinese".to_owned())
+            })
+            .ask(|_| Some(unknown_token()))
+            .expect(|_, answer| says(answer, "msg", Message::TokenInvalid.text(Locale::En))),
+        rule("envelope.chinese-texts", "ENV-3", Kiosque)
+            .text("The Chinese messages are exactly these.")
+            .ask(|_| Some(unknown_token().locale("zh-CN")))
+            .expect(|_, answer| says(answer, "msg", Message::TokenInvalid.text(Locale::ZhCn)))
+            .ask(|facts| Some(facts.call(ONLINE, "").locale("zh-CN")))
+            .expect(|_, answer| says(answer, "msg", Message::Success.text(Locale::ZhCn))),
+        rule("envelope.weighted-locale", "ENV-5", Kiosque)
+            .text("X-Locale is a list with weights, as Accept-Language is.")
+            .ask(|facts| Some(facts.call(ONLINE, "").locale("fr, en;q=0.3, zh-TW;q=0.9")))
+            .expect(|_, answer| says(answer, "msg", Message::Success.text(Locale::ZhCn))),
+        rule("envelope.english-message", "ENV-6", Kiosque)
+            .text("enMsg is null on success, and the English message on every failure.")
+            .ask(|facts| Some(facts.call(ONLINE, "").locale("zh-CN")))
+            .expect(|_, answer| {
+                met!(answer.json["enMsg"].is_null() && answer.success().is_ok(), || {
+                    "enMsg null".to_owned()
+                })
+            })
+            .ask(|_| Some(unknown_token().locale("zh-CN")))
+            .expect(|_, answer| says(answer, "enMsg", Message::TokenInvalid.text(Locale::En))),
+        rule("envelope.refusal-data", "ENV-7", Contract)
+            .text("data of a business or authentication error is null or a string.")
+            .ask(|_| Some(unknown_token()))
+            .expect(|_, answer| null_or_text(answer, -4))
+            .ask(|facts| Some(facts.call_with(ORDERS, &json!({"deviceCode": UNKNOWN}))))
+            .expect(|_, answer| null_or_text(answer, -1)),
+        rule("envelope.refusal-message", "ENV-7", Kiosque)
+            .text("data of a refusal is the text of msg again.")
+            .ask(|_| Some(unknown_token()))
+            .expect(|_, answer| {
+                answer.outcome(200, -4)?;
+                met!(answer.json["data"] == answer.json["msg"], || "data equal to msg".to_owned())
+            }),
+        rule("envelope.content-type", "ENV-8", Contract)
+            .text("Every envelope has the content type application/json; charset=UTF-8.")
+            .ask(|facts| Some(facts.list_devices()))
+            .ask(|_| Some(unknown_token()))
+            .expect(|_, answer| is_json(answer))
+            .ask(|_| Some(Ask::post("unknown")))
+            .expect(|_, answer| if_envelope(answer, is_json)),
+        rule("envelope.no-store", "ENV-9", Kiosque)
+            .text("Every envelope is sent with Cache-Control: no-store.")
+            .ask(|facts| Some(facts.call(ONLINE, "")))
+            .ask(|_| Some(unknown_token()))
+            .ask(|_| Some(Ask::post("unknown")))
+            .expect(|_, answer| no_store(answer)),
+        rule("envelope.request-id", "ENV-10", Kiosque)
+            .text(
+                "Every envelope has a header x-request-id, which differs from request to \
+                 request.",
+            )
+            .ask(|facts| Some(facts.call(ONLINE, "")))
+            .expect(|_, answer| {
+                met!(answer.header("x-request-id").is_some(), || "a header x-request-id".to_owned())
+            })
+            .ask(|facts| Some(facts.call(ONLINE, "")))
+            .ask(|_| Some(unknown_token()))
+            .ask(|_| Some(unknown_token()))
+            .ask(|_| Some(Ask::post("unknown")))
+            .expect(other_id),
+    ]
+});
 
 /// Returns a call that every server refuses with -4 (AUTH-16).
 fn unknown_token() -> Ask {

@@ -1,15 +1,17 @@
 //! Orders: lists and details.
 
+use std::sync::LazyLock;
+
 use kiosque_locale::Message;
 use serde_json::{Value, json};
 
 use super::pages::{no_records, past_the_end};
-use super::rule;
 use crate::answer::{Answer, Expected, Type, all_have_fields, has_fields, met};
 use crate::ask::Ask;
 use crate::facts::{Facts, ORDERS_QUERY, UNKNOWN};
 use crate::paths::{DETAIL, ORDERS};
-use crate::rule::{Needs, Rule};
+use crate::rule::Mark::{Contract, Kiosque};
+use crate::rule::{Needs, Rule, rule};
 
 const FIELDS: &[(&str, Type)] = &[
     ("tradeNo", Type::Text),
@@ -25,289 +27,238 @@ const FIELDS: &[(&str, Type)] = &[
     ("payEndDate", Type::Text),
 ];
 
-pub(super) const RULES: &[Rule] = &[
-    rule!(
-        "orders.device-required",
-        "ORD-1",
-        Contract,
-        "List orders requires a deviceCode.",
-        |facts| Some(facts.call(ORDERS, "{}")),
-        |_, answer| answer.refusal(),
-    ),
-    rule!(
-        "orders.page",
-        "ORD-2",
-        Contract,
-        "List orders answers with a page of orders.",
-        |facts| facts.orders_of_device("size=2"),
-        |facts, answer| {
-            let count = facts.orders.len().min(2);
-            met!(answer.records()?.len() == count, || format!("{count} orders"))
-        },
-    ),
-    rule!(
-        "orders.end",
-        "PAGE-6",
-        Contract,
-        "A page of orders past the end, behind as many as total says, has none.",
-        |facts| facts.orders_of_device(ORDERS_QUERY),
-        |_, answer| answer.records().map(drop),
-        |facts| facts.orders_of_device(&past_the_end(facts)),
-        no_records,
-    ),
-    rule!(
-        "orders.newest-first",
-        "ORD-3",
-        Kiosque,
-        "Orders are listed by arrival: a repeated walk has the same order.",
-        |facts| facts.orders_of_device(ORDERS_QUERY).filter(|_| facts.orders.len() > 2),
-        |facts, answer| {
-            let ids = |orders: &[Value]| {
-                orders.iter().map(|order| order["orderId"].clone()).collect::<Vec<_>>()
-            };
-            let (now, before) = (ids(answer.records()?), ids(&facts.orders));
-            // Orders that arrived meanwhile are first.
-            let kept: Vec<Value> = before.iter().filter(|id| now.contains(id)).cloned().collect();
-            let shown: Vec<Value> = now.iter().filter(|id| before.contains(id)).cloned().collect();
-            let has_new = now.first() != before.first();
-            met!(kept == shown && (has_new || now == before), || {
-                "the orders in the same order as before".to_owned()
+pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+    vec![
+        rule("orders.device-required", "ORD-1", Contract)
+            .text("List orders requires a deviceCode.")
+            .ask(|facts| Some(facts.call(ORDERS, "{}")))
+            .expect(|_, answer| answer.refusal()),
+        rule("orders.page", "ORD-2", Contract)
+            .text("List orders answers with a page of orders.")
+            .ask(|facts| facts.orders_of_device("size=2"))
+            .expect(|facts, answer| {
+                let count = facts.orders.len().min(2);
+                met!(answer.records()?.len() == count, || format!("{count} orders"))
+            }),
+        rule("orders.end", "PAGE-6", Contract)
+            .text("A page of orders past the end, behind as many as total says, has none.")
+            .ask(|facts| facts.orders_of_device(ORDERS_QUERY))
+            .expect(|_, answer| answer.records().map(drop))
+            .ask(|facts| facts.orders_of_device(&past_the_end(facts)))
+            .expect(no_records),
+        rule("orders.newest-first", "ORD-3", Kiosque)
+            .text("Orders are listed by arrival: a repeated walk has the same order.")
+            .ask(|facts| facts.orders_of_device(ORDERS_QUERY).filter(|_| facts.orders.len() > 2))
+            .expect(|facts, answer| {
+                let ids = |orders: &[Value]| {
+                    orders.iter().map(|order| order["orderId"].clone()).collect::<Vec<_>>()
+                };
+                let (now, before) = (ids(answer.records()?), ids(&facts.orders));
+                // Orders that arrived meanwhile are first.
+                let kept: Vec<Value> =
+                    before.iter().filter(|id| now.contains(id)).cloned().collect();
+                let shown: Vec<Value> =
+                    now.iter().filter(|id| before.contains(id)).cloned().collect();
+                let has_new = now.first() != before.first();
+                met!(kept == shown && (has_new || now == before), || {
+                    "the orders in the same order as before".to_owned()
+                })
+            }),
+        rule("orders.span", "ORD-6", Kiosque)
+            .text("A start after the end is a violation; a span whose ends are equal is empty.")
+            .ask(|facts| {
+                facts.device.as_ref().map(|device| {
+                    let body =
+                        json!({"deviceCode": device, "startTimestamp": 2, "endTimestamp": 1});
+                    facts.call_with(ORDERS, &body)
+                })
             })
-        },
-    ),
-    rule!(
-        "orders.span",
-        "ORD-6",
-        Kiosque,
-        "A start after the end is a violation; a span whose ends are equal is empty.",
-        |facts| facts.device.as_ref().map(|device| {
-            let body = json!({"deviceCode": device, "startTimestamp": 2, "endTimestamp": 1});
-            facts.call_with(ORDERS, &body)
-        }),
-        |_, answer| answer.violates(&["startTimestamp"]),
-        |facts| facts.device.as_ref().map(|device| {
-            let (at, device) = (facts.now_ms, device);
-            let body = json!({"deviceCode": device, "startTimestamp": at, "endTimestamp": at});
-            facts.call_with(ORDERS, &body)
-        }),
-        |_, answer| met!(answer.records()?.is_empty(), || "no order".to_owned()),
-    ),
-    rule!(
-        "orders.fields",
-        "ORD-7",
-        Contract,
-        "The record of an order has its fields; amounts are integers in minor units.",
-        |facts| facts.orders_of_device(ORDERS_QUERY),
-        |_, answer| {
-            let records = answer.records()?;
-            met!(!records.is_empty(), || "orders".to_owned())?;
-            records.iter().try_for_each(|order| has_fields(order, FIELDS))
-        },
-    ),
-    rule!(
-        "orders.more-fields",
-        "ORD-7",
-        Kiosque,
-        "The record of an order has the internal trade number, the device and its states.",
-        |facts| facts.orders_of_device(ORDERS_QUERY),
-        |_, answer| {
-            let fields = [
-                ("tradeNoIn", Type::Text),
-                ("deviceCode", Type::Text),
-                ("refundAmount", Type::Integer),
-                ("payStatus", Type::Integer),
-                ("shipmentStatus", Type::Integer),
-                ("payChannelName", Type::TextOrNull),
-            ];
-            answer.records()?.iter().try_for_each(|order| has_fields(order, &fields))
-        },
-    ),
-    rule!(
-        "orders.lines",
-        "ORD-8",
-        Kiosque,
-        "A line item has all of its fields.",
-        |facts| facts.orders_of_device(ORDERS_QUERY),
-        |_, answer| {
-            let fields = [
-                ("goodsId", Type::Text),
-                ("goodsName", Type::Text),
-                ("aisleCode", Type::Text),
-                ("count", Type::Integer),
-                ("goodsPrice", Type::Integer),
-                ("salePrice", Type::Integer),
-                ("payAmount", Type::Integer),
-                ("shipmentStatus", Type::Integer),
-                ("shipmentErrCode", Type::Integer),
-                ("shipmentFailDesc", Type::TextOrNull),
-            ];
-            let lines = |order: &Value| all_have_fields(&order["detailVOList"], &fields).map(drop);
-            answer.records()?.iter().try_for_each(lines)
-        },
-    ),
-    rule!(
-        "orders.pay-end-date",
-        "ORD-12",
-        Kiosque,
-        "payEndDate equals payEndTime, or tradeStartTime while the order is unpaid.",
-        |facts| facts.orders_of_device(ORDERS_QUERY),
-        |_, answer| {
-            let is_met = |order: &Value| {
-                let paid = &order["payEndTime"];
-                order["payEndDate"]
-                    == if paid.is_null() { order["tradeStartTime"].clone() } else { paid.clone() }
-            };
-            met!(answer.records()?.iter().all(is_met), || {
-                "payEndDate as payEndTime, or as tradeStartTime".to_owned()
+            .expect(|_, answer| answer.violates(&["startTimestamp"]))
+            .ask(|facts| {
+                facts.device.as_ref().map(|device| {
+                    let (at, device) = (facts.now_ms, device);
+                    let body =
+                        json!({"deviceCode": device, "startTimestamp": at, "endTimestamp": at});
+                    facts.call_with(ORDERS, &body)
+                })
             })
-        },
-    ),
-    rule!(
-        "orders.times",
-        "FMT-2",
-        Contract,
-        "Date strings have the form yyyy-MM-dd HH:mm:ss.",
-        |facts| facts.orders_of_device(ORDERS_QUERY),
-        |_, answer| {
-            let times = ["tradeStartTime", "payEndTime", "shipmentTime", "payEndDate"];
-            let is_met = |order: &Value| times.iter().all(|name| is_time(&order[name]));
-            met!(answer.records()?.iter().all(is_met), || "times as yyyy-MM-dd HH:mm:ss".to_owned())
-        },
-    ),
-    rule!(
-        "orders.masked",
-        "FMT-4",
-        Kiosque,
-        "cardNumber and phone are masked but for their last four letters or digits.",
-        |facts| facts.orders_of_device(ORDERS_QUERY),
-        |_, answer| {
-            let is_met =
-                |order: &Value| ["cardNumber", "phone"].iter().all(|name| is_masked(&order[name]));
-            met!(answer.records()?.iter().all(is_met), || "masked numbers".to_owned())
-        },
-    ),
-    rule!(
-        "orders.detail",
-        "ORD-16",
-        Kiosque,
-        "The detail has the fields of the list record with the same values.",
-        // An order may change at any time, so the list is read again before each detail.
-        |facts| facts.orders_of_device(ORDERS_QUERY),
-        |_, answer| answer.records().map(drop),
-        |facts| detail_of(facts, before_at(facts, 0)),
-        |facts, answer| is_detail(before_at(facts, 0), answer),
-        |facts| facts.orders_of_device(ORDERS_QUERY),
-        |_, answer| answer.records().map(drop),
-        |facts| detail_of(facts, before_at(facts, 1)),
-        |facts, answer| is_detail(before_at(facts, 1), answer),
-        |facts| facts.orders_of_device(ORDERS_QUERY),
-        |_, answer| answer.records().map(drop),
-        |facts| detail_of(facts, before_at(facts, 2)),
-        |facts, answer| is_detail(before_at(facts, 2), answer),
-    ),
-    rule!(
-        "orders.shipment-errors",
-        "ORD-17",
-        Kiosque,
-        "shipmentErrorList has an entry for each line with an error, and is null without one.",
-        |facts| detail_of(facts, order_at(facts, 0)),
-        |_, answer| lists_errors(answer),
-        |facts| detail_of(facts, order_at(facts, 1)),
-        |_, answer| lists_errors(answer),
-        |facts| detail_of(facts, order_at(facts, 2)),
-        |_, answer| lists_errors(answer),
-    ),
-    rule!(
-        "orders.detail-by-number",
-        "ORD-15",
-        Contract,
-        "Order detail takes tradeNoOut, the tradeNo of a list record.",
-        |facts| {
-            let number =
-                facts.orders.iter().map(|order| &order["tradeNo"]).find(|number| **number != "")?;
-            Some(facts.call_with(DETAIL, &json!({"tradeNoOut": number})))
-        },
-        |facts, answer| {
-            let detail = answer.success()?;
-            met!(detail.is_object(), || "an order".to_owned())?;
-            let is_listed =
-                |number: &Value| facts.orders.iter().any(|order| order["tradeNo"] == *number);
-            // A detail may have the number under either name, or not at all.
-            let mut numbers = ["tradeNo", "tradeNoOut"].iter().filter_map(|name| detail.get(name));
-            met!(numbers.all(is_listed), || "the order with this tradeNo".to_owned())
-        },
-    ),
-    rule!(
-        "orders.number-required",
-        "ORD-15",
-        Contract,
-        "Order detail without a trade number is refused.",
-        |facts| Some(facts.call(DETAIL, "{}")),
-        |_, answer| answer.refusal(),
-    ),
-    rule!(
-        "orders.order-id",
-        "ORD-18",
-        Contract,
-        "orderId is not a trade number.",
-        |facts| {
-            let order = facts.orders.iter().find(|order| order["orderId"] != order["tradeNo"])?;
-            Some(facts.call_with(DETAIL, &json!({"tradeNoOut": order["orderId"]})))
-        },
-        |_, answer| answer.outcome(200, -1),
-    ),
-    rule!(
-        "orders.selected-group",
-        "ORD-18",
-        Kiosque,
-        ChangesSession,
-        "The order of a detail belongs to the selected group, also after a switch.",
-        |facts| facts
-            .other_device
-            .as_deref()
-            .and(facts.other_group.as_deref())
-            .map(|it| facts.switch(it)),
-        |_, answer| answer.success().map(drop),
-        |facts| {
-            let body =
-                json!({"deviceCode": facts.other_device.as_deref()?, "includeHistory": true});
-            Some(facts.call_with(ORDERS, &body))
-        },
-        |_, answer| answer.records().map(drop),
-        |facts| {
-            let number = facts.before.as_ref()?.data()["records"][0].get("tradeNoIn")?;
-            Some(facts.call_with(DETAIL, &json!({"tradeNoIn": number})))
-        },
-        |facts, answer| {
-            let code = facts.other_device.as_deref().unwrap_or_default();
-            met!(answer.success()?["deviceCode"] == code, || format!("an order of {code:?}"))
-        },
-        |facts| detail_of(facts, order_at(facts, 0)),
-        |facts, answer| {
-            // Both groups may have orders with this number.
-            let device = facts.device.as_deref().unwrap_or_default();
-            let is_other = answer.success().is_ok_and(|order| order["deviceCode"] != device);
-            if is_other { Ok(()) } else { answer.outcome(200, -1) }
-        },
-    )
-    .needing(Needs::OrdersOfEach),
-    rule!(
-        "orders.unknown-number",
-        "ORD-20",
-        Contract,
-        "An unknown trade number is answered with -1, never with a success.",
-        |facts| Some(facts.call_with(DETAIL, &json!({"tradeNoOut": UNKNOWN}))),
-        |_, answer| answer.outcome(200, -1),
-    ),
-    rule!(
-        "orders.unknown-number-text",
-        "ORD-20",
-        Kiosque,
-        "The message for an unknown trade number is Order does not exist.",
-        |facts| Some(facts.call_with(DETAIL, &json!({"tradeNoIn": UNKNOWN}))),
-        |_, answer| answer.refused(Message::OrderUnknown),
-    ),
-];
+            .expect(|_, answer| met!(answer.records()?.is_empty(), || "no order".to_owned())),
+        rule("orders.fields", "ORD-7", Contract)
+            .text("The record of an order has its fields; amounts are integers in minor units.")
+            .ask(|facts| facts.orders_of_device(ORDERS_QUERY))
+            .expect(|_, answer| {
+                let records = answer.records()?;
+                met!(!records.is_empty(), || "orders".to_owned())?;
+                records.iter().try_for_each(|order| has_fields(order, FIELDS))
+            }),
+        rule("orders.more-fields", "ORD-7", Kiosque)
+            .text(
+                "The record of an order has the internal trade number, the device and its \
+                 states.",
+            )
+            .ask(|facts| facts.orders_of_device(ORDERS_QUERY))
+            .expect(|_, answer| {
+                let fields = [
+                    ("tradeNoIn", Type::Text),
+                    ("deviceCode", Type::Text),
+                    ("refundAmount", Type::Integer),
+                    ("payStatus", Type::Integer),
+                    ("shipmentStatus", Type::Integer),
+                    ("payChannelName", Type::TextOrNull),
+                ];
+                answer.records()?.iter().try_for_each(|order| has_fields(order, &fields))
+            }),
+        rule("orders.lines", "ORD-8", Kiosque)
+            .text("A line item has all of its fields.")
+            .ask(|facts| facts.orders_of_device(ORDERS_QUERY))
+            .expect(|_, answer| {
+                let fields = [
+                    ("goodsId", Type::Text),
+                    ("goodsName", Type::Text),
+                    ("aisleCode", Type::Text),
+                    ("count", Type::Integer),
+                    ("goodsPrice", Type::Integer),
+                    ("salePrice", Type::Integer),
+                    ("payAmount", Type::Integer),
+                    ("shipmentStatus", Type::Integer),
+                    ("shipmentErrCode", Type::Integer),
+                    ("shipmentFailDesc", Type::TextOrNull),
+                ];
+                let lines =
+                    |order: &Value| all_have_fields(&order["detailVOList"], &fields).map(drop);
+                answer.records()?.iter().try_for_each(lines)
+            }),
+        rule("orders.pay-end-date", "ORD-12", Kiosque)
+            .text("payEndDate equals payEndTime, or tradeStartTime while the order is unpaid.")
+            .ask(|facts| facts.orders_of_device(ORDERS_QUERY))
+            .expect(|_, answer| {
+                let is_met = |order: &Value| {
+                    let paid = &order["payEndTime"];
+                    order["payEndDate"]
+                        == if paid.is_null() {
+                            order["tradeStartTime"].clone()
+                        } else {
+                            paid.clone()
+                        }
+                };
+                met!(answer.records()?.iter().all(is_met), || {
+                    "payEndDate as payEndTime, or as tradeStartTime".to_owned()
+                })
+            }),
+        rule("orders.times", "FMT-2", Contract)
+            .text("Date strings have the form yyyy-MM-dd HH:mm:ss.")
+            .ask(|facts| facts.orders_of_device(ORDERS_QUERY))
+            .expect(|_, answer| {
+                let times = ["tradeStartTime", "payEndTime", "shipmentTime", "payEndDate"];
+                let is_met = |order: &Value| times.iter().all(|name| is_time(&order[name]));
+                met!(answer.records()?.iter().all(is_met), || "times as yyyy-MM-dd HH:mm:ss"
+                    .to_owned())
+            }),
+        rule("orders.masked", "FMT-4", Kiosque)
+            .text("cardNumber and phone are masked but for their last four letters or digits.")
+            .ask(|facts| facts.orders_of_device(ORDERS_QUERY))
+            .expect(|_, answer| {
+                let is_met = |order: &Value| {
+                    ["cardNumber", "phone"].iter().all(|name| is_masked(&order[name]))
+                };
+                met!(answer.records()?.iter().all(is_met), || "masked numbers".to_owned())
+            }),
+        rule("orders.detail", "ORD-16", Kiosque)
+            .text("The detail has the fields of the list record with the same values.")
+            // An order may change at any time, so the list is read again before each detail.
+            .ask(|facts| facts.orders_of_device(ORDERS_QUERY))
+            .expect(|_, answer| answer.records().map(drop))
+            .ask(|facts| detail_of(facts, before_at(facts, 0)))
+            .expect(|facts, answer| is_detail(before_at(facts, 0), answer))
+            .ask(|facts| facts.orders_of_device(ORDERS_QUERY))
+            .expect(|_, answer| answer.records().map(drop))
+            .ask(|facts| detail_of(facts, before_at(facts, 1)))
+            .expect(|facts, answer| is_detail(before_at(facts, 1), answer))
+            .ask(|facts| facts.orders_of_device(ORDERS_QUERY))
+            .expect(|_, answer| answer.records().map(drop))
+            .ask(|facts| detail_of(facts, before_at(facts, 2)))
+            .expect(|facts, answer| is_detail(before_at(facts, 2), answer)),
+        rule("orders.shipment-errors", "ORD-17", Kiosque)
+            .text(
+                "shipmentErrorList has an entry for each line with an error, and is null \
+                 without one.",
+            )
+            .ask(|facts| detail_of(facts, order_at(facts, 0)))
+            .ask(|facts| detail_of(facts, order_at(facts, 1)))
+            .ask(|facts| detail_of(facts, order_at(facts, 2)))
+            .expect(|_, answer| lists_errors(answer)),
+        rule("orders.detail-by-number", "ORD-15", Contract)
+            .text("Order detail takes tradeNoOut, the tradeNo of a list record.")
+            .ask(|facts| {
+                let number = facts
+                    .orders
+                    .iter()
+                    .map(|order| &order["tradeNo"])
+                    .find(|number| **number != "")?;
+                Some(facts.call_with(DETAIL, &json!({"tradeNoOut": number})))
+            })
+            .expect(|facts, answer| {
+                let detail = answer.success()?;
+                met!(detail.is_object(), || "an order".to_owned())?;
+                let is_listed =
+                    |number: &Value| facts.orders.iter().any(|order| order["tradeNo"] == *number);
+                // A detail may have the number under either name, or not at all.
+                let mut numbers =
+                    ["tradeNo", "tradeNoOut"].iter().filter_map(|name| detail.get(name));
+                met!(numbers.all(is_listed), || "the order with this tradeNo".to_owned())
+            }),
+        rule("orders.number-required", "ORD-15", Contract)
+            .text("Order detail without a trade number is refused.")
+            .ask(|facts| Some(facts.call(DETAIL, "{}")))
+            .expect(|_, answer| answer.refusal()),
+        rule("orders.order-id", "ORD-18", Contract)
+            .text("orderId is not a trade number.")
+            .ask(|facts| {
+                let order =
+                    facts.orders.iter().find(|order| order["orderId"] != order["tradeNo"])?;
+                Some(facts.call_with(DETAIL, &json!({"tradeNoOut": order["orderId"]})))
+            })
+            .expect(|_, answer| answer.outcome(200, -1)),
+        rule("orders.selected-group", "ORD-18", Kiosque)
+            .text("The order of a detail belongs to the selected group, also after a switch.")
+            .changes_session()
+            .needs(Needs::OrdersOfEach)
+            .ask(|facts| {
+                facts.other_device.as_ref()?;
+                Some(facts.switch(facts.other_group.as_deref()?))
+            })
+            .expect(|_, answer| answer.success().map(drop))
+            .ask(|facts| {
+                let body =
+                    json!({"deviceCode": facts.other_device.as_deref()?, "includeHistory": true});
+                Some(facts.call_with(ORDERS, &body))
+            })
+            .expect(|_, answer| answer.records().map(drop))
+            .ask(|facts| {
+                let number = facts.before.as_ref()?.data()["records"][0].get("tradeNoIn")?;
+                Some(facts.call_with(DETAIL, &json!({"tradeNoIn": number})))
+            })
+            .expect(|facts, answer| {
+                let code = facts.other_device.as_deref().unwrap_or_default();
+                met!(answer.success()?["deviceCode"] == code, || format!("an order of {code:?}"))
+            })
+            .ask(|facts| detail_of(facts, order_at(facts, 0)))
+            .expect(|facts, answer| {
+                // Both groups may have orders with this number.
+                let device = facts.device.as_deref().unwrap_or_default();
+                let is_other = answer.success().is_ok_and(|order| order["deviceCode"] != device);
+                if is_other { Ok(()) } else { answer.outcome(200, -1) }
+            }),
+        rule("orders.unknown-number", "ORD-20", Contract)
+            .text("An unknown trade number is answered with -1, never with a success.")
+            .ask(|facts| Some(facts.call_with(DETAIL, &json!({"tradeNoOut": UNKNOWN}))))
+            .expect(|_, answer| answer.outcome(200, -1)),
+        rule("orders.unknown-number-text", "ORD-20", Kiosque)
+            .text("The message for an unknown trade number is Order does not exist.")
+            .ask(|facts| Some(facts.call_with(DETAIL, &json!({"tradeNoIn": UNKNOWN}))))
+            .expect(|_, answer| answer.refused(Message::OrderUnknown)),
+    ]
+});
 
 /// Returns one of the orders that the survey found; the first one if it found fewer.
 fn order_at(facts: &Facts, at: usize) -> Option<&Value> {

@@ -1,118 +1,105 @@
 //! Groups and the permission scope.
 
+use std::sync::LazyLock;
+
 use kiosque_locale::Message;
 use serde_json::{Value, json};
 
-use super::rule;
 use crate::answer::{Answer, Expected, met};
 use crate::facts::{Facts, UNKNOWN};
 use crate::paths::{DEVICES, ONLINE, ORDERS, SUMMARY};
-use crate::rule::Rule;
+use crate::rule::Mark::{Contract, Kiosque};
+use crate::rule::{Rule, rule};
 
-pub(super) const RULES: &[Rule] = &[
-    rule!(
-        "scope.selected-group",
-        "SCOPE-1",
-        Contract,
-        "Business calls answer for the selected group: a device that it never had has no orders.",
-        |facts| Some(
-            facts.call_with(ORDERS, &json!({"deviceCode": facts.other_device.as_deref()?}))
-        ),
-        |_, answer| answer.outcome(200, -1),
-    ),
-    rule!(
-        "scope.switched",
-        "SCOPE-1",
-        Contract,
-        ChangesSession,
-        "After a switch, List devices lists the devices of the new group.",
-        |facts| Some(facts.switch(
-            facts.other_group.as_ref().filter(|_| facts.other_device.as_deref().is_some())?
-        )),
-        |_, answer| answer.success().map(drop),
-        |facts| Some(facts.list_devices()),
-        |facts, answer| {
-            let unseen = facts.other_device_count.saturating_sub(facts.other_devices.len());
-            let expected = "the devices that were listed for this group before";
-            lists(answer, |it| facts.is_other(it), unseen, |it| facts.is_own(it), expected)
-        },
-    ),
-    rule!(
-        "scope.online-devices",
-        "SCOPE-1",
-        Kiosque,
-        "Online devices lists no device of another group.",
-        |facts| facts.other_device.as_deref().map(|_| facts.call(ONLINE, "")),
-        |facts, answer| {
-            answer.success()?;
-            let foreign = facts.other_device.as_deref().unwrap_or_default();
-            let is_met = answer.listed("list").iter().all(|it| it["deviceCode"] != foreign);
-            met!(is_met, || format!("no device {foreign:?}, which another group owns"))
-        },
-    ),
-    rule!(
-        "scope.group-filter",
-        "SCOPE-2",
-        Contract,
-        "List devices takes a groupId, answers for that group, and does not select it.",
-        |facts| {
-            let group = facts.other_group.as_ref().filter(|_| !facts.other_devices.is_empty());
-            Some(facts.call_with(DEVICES, &json!({"groupId": group?})))
-        },
-        |facts, answer| {
-            let is_own = |device: &Value| {
-                device["deviceCode"].as_str().is_none_or(|code| facts.has_device(code))
-            };
-            // A group may have a part of the devices of another.
-            let is_same = answer.data()["total"] == facts.device_count;
-            met!(!(answer.records()?.iter().all(is_own) && is_same), || {
-                "devices that are not those of the selected group".to_owned()
+pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+    vec![
+        rule("scope.selected-group", "SCOPE-1", Contract)
+            .text(
+                "Business calls answer for the selected group: a device that it never had \
+                 has no orders.",
+            )
+            .ask(|facts| {
+                Some(
+                    facts.call_with(ORDERS, &json!({"deviceCode": facts.other_device.as_deref()?})),
+                )
             })
-        },
-        |facts| Some(facts.list_devices()),
-        of_default_group,
-    ),
-    rule!(
-        "scope.foreign-group",
-        "SCOPE-3",
-        Contract,
-        "A groupId filter with an unknown group is answered with -1.",
-        |facts| Some(facts.call_with(DEVICES, &json!({"groupId": UNKNOWN}))),
-        |_, answer| refused_group(answer),
-    ),
-    rule!(
-        "scope.filters",
-        "SCOPE-3",
-        Kiosque,
-        "Filters of devices and summaries outside the scope have the message of the scope.",
-        |facts| Some(facts.call_with(DEVICES, &json!({"groupId": UNKNOWN}))),
-        |_, answer| answer.refused(Message::OutOfScope),
-        |facts| Some(facts.call_with(SUMMARY, &json!({"groupId": UNKNOWN}))),
-        |_, answer| answer.refused(Message::OutOfScope),
-        |facts| Some(facts.call_with(SUMMARY, &json!({"deviceCodes": [UNKNOWN]}))),
-        |_, answer| answer.refused(Message::OutOfScope),
-    ),
-    rule!(
-        "scope.unknown-device",
-        "SCOPE-4",
-        Contract,
-        "A device that is not in the scope is answered with -1.",
-        |facts| Some(facts.call_with(ORDERS, &json!({"deviceCode": UNKNOWN}))),
-        |_, answer| answer.refused(Message::OutOfScope),
-    ),
-    rule!(
-        "scope.foreign-device",
-        "SCOPE-4",
-        Kiosque,
-        "A device of another group and one that does not exist have the same answer.",
-        |facts| {
-            Some(facts.call_with(ORDERS, &json!({"deviceCode": facts.other_device.as_deref()?})))
-        },
-        |_, answer| answer.refusal(),
-        |facts| Some(facts.call_with(ORDERS, &json!({"deviceCode": UNKNOWN}))),
-        |facts, answer| answer.same_as(facts.before.as_ref()),
-    ),
-];
+            .expect(|_, answer| answer.outcome(200, -1)),
+        rule("scope.switched", "SCOPE-1", Contract)
+            .text("After a switch, List devices lists the devices of the new group.")
+            .changes_session()
+            .ask(|facts| {
+                Some(
+                    facts.switch(
+                        facts
+                            .other_group
+                            .as_ref()
+                            .filter(|_| facts.other_device.as_deref().is_some())?,
+                    ),
+                )
+            })
+            .expect(|_, answer| answer.success().map(drop))
+            .ask(|facts| Some(facts.list_devices()))
+            .expect(|facts, answer| {
+                let unseen = facts.other_device_count.saturating_sub(facts.other_devices.len());
+                let expected = "the devices that were listed for this group before";
+                lists(answer, |it| facts.is_other(it), unseen, |it| facts.is_own(it), expected)
+            }),
+        rule("scope.online-devices", "SCOPE-1", Kiosque)
+            .text("Online devices lists no device of another group.")
+            .ask(|facts| facts.other_device.as_deref().map(|_| facts.call(ONLINE, "")))
+            .expect(|facts, answer| {
+                answer.success()?;
+                let foreign = facts.other_device.as_deref().unwrap_or_default();
+                let is_met = answer.listed("list").iter().all(|it| it["deviceCode"] != foreign);
+                met!(is_met, || format!("no device {foreign:?}, which another group owns"))
+            }),
+        rule("scope.group-filter", "SCOPE-2", Contract)
+            .text("List devices takes a groupId, answers for that group, and does not select it.")
+            .ask(|facts| {
+                let group = facts.other_group.as_ref().filter(|_| !facts.other_devices.is_empty());
+                Some(facts.call_with(DEVICES, &json!({"groupId": group?})))
+            })
+            .expect(|facts, answer| {
+                let is_own = |device: &Value| {
+                    device["deviceCode"].as_str().is_none_or(|code| facts.has_device(code))
+                };
+                // A group may have a part of the devices of another.
+                let is_same = answer.data()["total"] == facts.device_count;
+                met!(!(answer.records()?.iter().all(is_own) && is_same), || {
+                    "devices that are not those of the selected group".to_owned()
+                })
+            })
+            .ask(|facts| Some(facts.list_devices()))
+            .expect(of_default_group),
+        rule("scope.foreign-group", "SCOPE-3", Contract)
+            .text("A groupId filter with an unknown group is answered with -1.")
+            .ask(|facts| Some(facts.call_with(DEVICES, &json!({"groupId": UNKNOWN}))))
+            .expect(|_, answer| refused_group(answer)),
+        rule("scope.filters", "SCOPE-3", Kiosque)
+            .text(
+                "Filters of devices and summaries outside the scope have the message of the \
+                 scope.",
+            )
+            .ask(|facts| Some(facts.call_with(DEVICES, &json!({"groupId": UNKNOWN}))))
+            .ask(|facts| Some(facts.call_with(SUMMARY, &json!({"groupId": UNKNOWN}))))
+            .ask(|facts| Some(facts.call_with(SUMMARY, &json!({"deviceCodes": [UNKNOWN]}))))
+            .expect(|_, answer| answer.refused(Message::OutOfScope)),
+        rule("scope.unknown-device", "SCOPE-4", Contract)
+            .text("A device that is not in the scope is answered with -1.")
+            .ask(|facts| Some(facts.call_with(ORDERS, &json!({"deviceCode": UNKNOWN}))))
+            .expect(|_, answer| answer.refused(Message::OutOfScope)),
+        rule("scope.foreign-device", "SCOPE-4", Kiosque)
+            .text("A device of another group and one that does not exist have the same answer.")
+            .ask(|facts| {
+                Some(
+                    facts.call_with(ORDERS, &json!({"deviceCode": facts.other_device.as_deref()?})),
+                )
+            })
+            .expect(|_, answer| answer.refusal())
+            .ask(|facts| Some(facts.call_with(ORDERS, &json!({"deviceCode": UNKNOWN}))))
+            .expect(|facts, answer| answer.same_as(facts.before.as_ref())),
+    ]
+});
 
 /// Expects a page with the devices of the default group.
 pub(super) fn of_default_group(facts: &Facts, answer: &Answer) -> Expected {
