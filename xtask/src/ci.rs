@@ -26,7 +26,7 @@ type Step = (&'static str, fn() -> Result<()>);
 
 const STEPS: [Step; 12] = [
     ("format", format),
-    ("tidy", || tidy::run(&[])),
+    ("tidy", tidy::run),
     ("spelling", spelling::run),
     ("lints", lints),
     ("documents", documents),

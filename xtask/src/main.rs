@@ -35,10 +35,9 @@ The tasks of this repository.
            that they need. Arguments go to `cargo test`. --citus URL runs those of the store and
            the server on a Citus cluster instead, in schemas that remain
   ci       all that a change must pass, as .ci/run does
-  tidy     the rules of this repository: lengths, dependencies, words, circles of imports …;
-           --pending also shows the places to fix for rules that do not hold yet
+  tidy     the rules of this repository: lengths, dependencies, words, circles of imports …
   deps     licences and duplicates (cargo-deny), unused dependencies (cargo-machete)
-  openapi  writes docs/openapi*.json; --check only compares them
+  openapi  writes docs/openapi*.json, which a test compares
   clients  clients in Python and TypeScript, generated from these documents and tried with a demo
   python   the types and the tests of the Python package in clients/python
   pictures takes the pictures of docs/console.md again, with a browser
@@ -85,14 +84,14 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
         "soak" => return soak::run(rest),
         "bench" => bench::run(rest)?,
         "fuzz" => fuzz::run(rest)?,
-        "openapi" => openapi::run(rest)?,
+        "openapi" => alone(rest, openapi::run)?,
         "package" => debian::run(rest)?,
         "help" | "--help" | "-h" => print!("{HELP}"),
         "ci" => alone(rest, ci::run)?,
         "clients" => alone(rest, clients::run)?,
         "python" => alone(rest, python_client::run)?,
         "pictures" => alone(rest, pictures::run)?,
-        "tidy" => tidy::run(rest)?,
+        "tidy" => alone(rest, tidy::run)?,
         "deps" => alone(rest, deps::run)?,
         _ => bail!("there is no task `{task}`; `cargo xtask help` lists them"),
     }

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use proc_macro2::{Spacing, TokenTree};
+
 use super::Violation;
-use super::scan::is_word;
-use super::source::{Source, body_start, item_end, line_at};
+use super::source::{Source, ends_head, is_ident, line_of};
 
 /// Structs with fewer named fields are not compared.
 const FIELDS_MIN: usize = 3;
@@ -60,8 +61,8 @@ const _: () = assert!(ALLOWED.len() <= 15, "merge structs rather than allow anot
 struct Struct<'a> {
     path: &'a str,
     line: usize,
-    name: &'a str,
-    fields: BTreeSet<&'a str>,
+    name: String,
+    fields: BTreeSet<String>,
 }
 
 impl Struct<'_> {
@@ -115,39 +116,38 @@ fn violations(sources: &[Source], allowed: &[Allowed]) -> Vec<Violation> {
 }
 
 /// Returns the structs of a file that are compared.
-fn structs<'a>(source: &'a Source) -> Vec<Struct<'a>> {
-    let code = &source.scan.code;
-    let starts = code.match_indices("struct ").map(|(at, word)| (at, at + word.len()));
-    let starts = starts.filter(|(at, _)| !code[..*at].ends_with(is_word));
-    let structs = starts.filter_map(|(at, from)| {
-        let name = &code[from..from + code[from..].find(|c| !is_word(c))?];
-        let (body, end) = (body_start(code, from)?, item_end(code, from)?);
-        let fields: BTreeSet<&str> = fields(code.get(body + 1..end)?).collect();
-        let line = line_at(code, at);
-        let is_compared = !name.is_empty() && fields.len() >= FIELDS_MIN && !source.is_test(line);
-        is_compared.then_some(Struct { path: source.path, line, name, fields })
-    });
-    structs.collect()
+fn structs<'a>(source: &Source<'a>) -> Vec<Struct<'a>> {
+    let mut structs = Vec::new();
+    for level in source.levels() {
+        for (at, token) in level.iter().enumerate() {
+            let [TokenTree::Ident(name), rest @ ..] = &level[at + 1..] else { continue };
+            let line = line_of(token);
+            if !is_ident(Some(token), "struct") || source.is_test(line) {
+                continue;
+            }
+            let body = rest.iter().find(|token| ends_head(token));
+            let fields: BTreeSet<String> = body.into_iter().flat_map(fields).collect();
+            if fields.len() >= FIELDS_MIN {
+                structs.push(Struct { path: source.path, line, name: name.to_string(), fields });
+            }
+        }
+    }
+    structs.sort_by_key(|found| found.line);
+    structs
 }
 
-/// Returns the names of the fields in the body of a struct.
-fn fields(body: &str) -> impl Iterator<Item = &str> {
-    let (mut depth, mut is_named, mut last) = (0_usize, false, ' ');
-    body.char_indices().filter_map(move |(at, c)| {
-        let before = std::mem::replace(&mut last, c);
-        match c {
-            '(' | '[' | '{' | '<' => depth += 1,
-            // The arrow of a return type is not a bracket.
-            ')' | ']' | '}' | '>' if before != '-' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => is_named = false,
-            ':' if depth == 0 && !is_named => {
-                is_named = true;
-                return body[..at].rsplit(|c| !is_word(c)).next();
-            }
-            _ => {}
+/// Returns the names of the fields in the body of a struct: those before a single colon.
+fn fields(body: &TokenTree) -> Vec<String> {
+    let TokenTree::Group(group) = body else { return Vec::new() };
+    let tokens: Vec<TokenTree> = group.stream().into_iter().collect();
+    let pairs = tokens.windows(2).filter_map(|pair| match pair {
+        [TokenTree::Ident(name), TokenTree::Punct(colon)] => {
+            let is_single = colon.as_char() == ':' && colon.spacing() == Spacing::Alone;
+            is_single.then(|| name.to_string().trim_start_matches("r#").to_owned())
         }
-        None
-    })
+        _ => None,
+    });
+    pairs.collect()
 }
 
 #[cfg(test)]
@@ -170,9 +170,9 @@ mod tests {
                     struct B(x: u8);\nconst structs: u8 = 1;\n";
         let source = Source::new(PATH, text);
         let structs = structs(&source);
-        let names: Vec<_> = structs.iter().map(|one| (one.name, one.line)).collect();
+        let names: Vec<_> = structs.iter().map(|one| (one.name.as_str(), one.line)).collect();
         assert_eq!(names, [("A", 1)]);
-        assert_eq!(Vec::from_iter(structs[0].fields.iter().copied()), ["a", "bc", "d"]);
+        assert_eq!(Vec::from_iter(&structs[0].fields), ["a", "bc", "d"]);
     }
 
     #[test]

@@ -1,92 +1,54 @@
-//! The functions of a file, and limits of their signatures.
+//! Limits of the signatures of functions.
+
+use proc_macro2::{Delimiter, TokenTree};
 
 use super::Violation;
-use super::scan::is_word;
-use super::source::{Source, body_start, line_at};
-
-/// A function with a body, or the declaration of one.
-pub(crate) struct Function<'a> {
-    /// Its name.
-    pub(crate) name: &'a str,
-    /// The line of its `fn`, from 1.
-    pub(crate) line: usize,
-    is_public: bool,
-    /// From after the name to the body.
-    signature: &'a str,
-}
+use super::source::{Source, ends_head, is_ident, is_punct, line_of};
 
 /// A caller's `true` says nothing: a public function takes an enum of two words instead.
 pub(crate) fn check(source: &Source) -> Vec<Violation> {
     if !source.path.starts_with("crates/") {
         return Vec::new();
     }
-    let public = functions(&source.scan.code).into_iter().filter(|function| function.is_public);
-    let flagged = public.filter(|function| takes_bool(function.signature));
-    let violation = |function: Function| {
-        let what = format!("`{}` takes a bool: give its two states names", function.name);
-        source.violation(function.line, what)
-    };
-    flagged.map(violation).collect()
+    let mut violations = Vec::new();
+    for level in source.levels() {
+        for (at, token) in level.iter().enumerate() {
+            let [TokenTree::Ident(name), signature @ ..] = &level[at + 1..] else { continue };
+            let is_function = is_ident(Some(token), "fn");
+            if is_function && is_public(&level[..at]) && takes_bool(signature) {
+                let what = format!("`{name}` takes a bool: give its two states names");
+                violations.push(source.violation(line_of(token), what));
+            }
+        }
+    }
+    violations
 }
 
-/// Returns the functions of a text without literals and comments.
-pub(crate) fn functions(code: &str) -> Vec<Function<'_>> {
-    let marks = code.match_indices("fn").map(|(at, _)| at);
-    marks.filter_map(|at| function_at(code, at)).collect()
+/// Returns whether the tokens before a `fn`, or a `use`, make it public.
+pub(crate) fn is_public(before: &[TokenTree]) -> bool {
+    const KEYWORDS: [&str; 5] = ["const", "async", "unsafe", "extern", "\"C\""];
+    let mut before = before.iter().rev();
+    let visibility = before.find(|token| !KEYWORDS.contains(&token.to_string().as_str()));
+    match visibility {
+        // pub(crate)
+        Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => {
+            is_ident(before.next(), "pub")
+        }
+        other => is_ident(other, "pub"),
+    }
 }
 
-fn function_at(code: &str, at: usize) -> Option<Function<'_>> {
-    let (before, after) = (&code[..at], &code[at + 2..]);
-    // `fn` is a word of its own before a name; without a name it is the type of a function.
-    if before.chars().next_back().is_some_and(is_word) || !after.starts_with([' ', '\n']) {
-        return None;
-    }
-    let tail = after.trim_start();
-    let name = &tail[..tail.find(|c| !is_word(c)).unwrap_or(tail.len())];
-    if name.is_empty() {
-        return None;
-    }
-    let signature = code.len() - tail.len() + name.len();
-    let body = body_start(code, signature)?;
-    Some(Function {
-        name,
-        line: line_at(code, at),
-        is_public: is_public(before),
-        signature: &code[signature..body],
+/// Returns whether a parameter is a `bool`. The parentheses of `Fn(…)` contain no names.
+fn takes_bool(signature: &[TokenTree]) -> bool {
+    signature.iter().take_while(|token| !ends_head(token)).any(|token| {
+        let TokenTree::Group(group) = token else { return false };
+        let tokens: Vec<TokenTree> = group.stream().into_iter().collect();
+        (0..tokens.len()).any(|at| {
+            is_punct(tokens.get(at), ':')
+                && is_ident(tokens.get(at + 1), "bool")
+                && tokens.get(at + 2).is_none_or(|next| is_punct(Some(next), ','))
+        })
     })
-}
-
-/// Returns whether the text before a `fn` makes it public.
-fn is_public(before: &str) -> bool {
-    let start = before.rfind([';', '{', '}', ']']).map_or(0, |at| at + 1);
-    before[start..].trim_start().starts_with("pub")
-}
-
-fn takes_bool(signature: &str) -> bool {
-    // The arrow of a return type is not an angle bracket.
-    let signature = signature.replace("->", "  ");
-    let parameters = parameters(&signature);
-    let mut types = parameters.iter().filter_map(|parameter| parameter.split_once(':'));
-    types.any(|(_, kind)| kind.trim() == "bool")
-}
-
-/// Returns the parts between the commas of the first parentheses outside other brackets.
-fn parameters(signature: &str) -> Vec<&str> {
-    let mut parameters = Vec::new();
-    let (mut depth, mut start) = (0_usize, None);
-    for (at, c) in signature.char_indices() {
-        if let (Some(from), 1, ',' | ')') = (start, depth, c) {
-            parameters.push(&signature[from..at]);
-            start = (c == ',').then_some(at + 1);
-        }
-        match c {
-            '(' if depth == 0 && parameters.is_empty() => (depth, start) = (1, Some(at + 1)),
-            '(' | '[' | '<' => depth += 1,
-            ')' | ']' | '>' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    parameters
 }
 
 #[cfg(test)]
@@ -120,10 +82,11 @@ mod tests {
 
     #[test]
     fn functions_are_found_at_their_lines() {
-        let code = "type F = fn(u8);\ntrait T {\n    fn a(&self) -> [u8; 2];\n}\nimpl T for U {\n\
-                    fn a(&self) -> [u8; 2] where X: Y {\n    let dfn = 1;\n    fn b() {}\n}\n}\n";
-        let found: Vec<(&str, usize)> =
-            functions(code).iter().map(|function| (function.name, function.line)).collect();
-        assert_eq!(found, [("a", 3), ("a", 6), ("b", 8)]);
+        let text = "trait T {\n    fn a(&self) -> [u8; 2];\n}\nimpl U {\n    #[must_use]\n    \
+                    pub fn b(\n        c: bool,\n    ) {\n        mod d {\n            \
+                    pub(super) async fn e(f: bool);\n        }\n    }\n}\n";
+        let violations = check(&Source::new("crates/a/src/b.rs", text));
+        let found: Vec<usize> = violations.iter().map(|violation| violation.line).collect();
+        assert_eq!(found, [6, 10]);
     }
 }

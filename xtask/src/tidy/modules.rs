@@ -4,10 +4,12 @@
 //! file by a path from `crate`, `super`, `self` or a child module, in a `use` or in place. A
 //! re-export is followed to the file that defines the item, and is not an import itself.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::scan::is_word;
-use super::source::{Source, item_end, line_at};
+use proc_macro2::{Spacing, TokenStream, TokenTree};
+
+use super::functions::is_public;
+use super::source::{Source, is_ident, is_punct, line_of};
 
 /// The modules of one crate, by their paths from its root: `""`, `"orders"`, `"orders::page"`.
 pub(crate) struct Modules<'a>(BTreeMap<String, Module<'a>>);
@@ -16,16 +18,11 @@ struct Module<'a> {
     source: &'a Source<'a>,
     /// The paths after `pub use`, from the root of the crate, by the names of the items.
     reexports: BTreeMap<String, Path>,
-    paths: Vec<Named>,
+    /// Paths from the root of the crate, and the lines where they occur.
+    paths: Vec<(usize, Path)>,
 }
 
 type Path = Vec<String>;
-
-/// A path from the root of the crate, and the line where it occurs.
-struct Named {
-    line: usize,
-    path: Path,
-}
 
 /// An import: the file and the line, and the names of both modules.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,11 +41,13 @@ impl<'a> Modules<'a> {
             .iter()
             .filter_map(|source| Some((module_of(source.path.strip_prefix(&src)?)?, source)));
         let files: BTreeMap<String, &Source> = files.collect();
-        let names: BTreeSet<&String> = files.keys().collect();
         let read = |(name, source): (&String, &&'a Source<'a>)| {
-            let children: BTreeSet<&str> =
-                names.iter().filter_map(|other| child_of(name, other)).collect();
-            (name.clone(), Module::read(name, source, &children))
+            let here: Path =
+                name.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect();
+            let mut module = Module { source, reexports: BTreeMap::new(), paths: Vec::new() };
+            let is_module = |path: &[String]| files.contains_key(&path.join("::"));
+            module.read(source.code.clone(), &here, &is_module);
+            (name.clone(), module)
         };
         Modules(files.iter().map(read).collect())
     }
@@ -57,13 +56,11 @@ impl<'a> Modules<'a> {
     pub(crate) fn imports(&self) -> Vec<Import> {
         let mut found: BTreeMap<(String, String), Import> = BTreeMap::new();
         for (from, module) in &self.0 {
-            for Named { line, path } in &module.paths {
-                let Some(to) = self.definer(path, 0) else { continue };
+            for (line, path) in &module.paths {
+                let Some(to) = self.definer(path, 0).filter(|to| to != from) else { continue };
                 let key = (from.clone(), to.clone());
-                if *from != to {
-                    let (from, file) = (from.clone(), module.source.path.to_owned());
-                    found.entry(key).or_insert(Import { from, to, file, line: *line });
-                }
+                let (from, file) = (from.clone(), module.source.path.to_owned());
+                found.entry(key).or_insert(Import { from, to, file, line: *line });
             }
         }
         found.into_values().collect()
@@ -93,196 +90,116 @@ fn module_of(file: &str) -> Option<String> {
     }
 }
 
-/// Returns the last name of a module that is a child of another.
-fn child_of<'m>(parent: &str, module: &'m str) -> Option<&'m str> {
-    let name = match parent {
-        "" => module,
-        _ => module.strip_prefix(parent)?.strip_prefix("::")?,
-    };
-    (!name.is_empty() && !name.contains("::")).then_some(name)
-}
-
-impl<'a> Module<'a> {
-    fn read(name: &str, source: &'a Source<'a>, children: &BTreeSet<&str>) -> Module<'a> {
-        let code = without_tests(source);
-        let mut reader = Reader { name, code: &code, children, nested: nested_modules(&code) };
-        let mut module = Module { source, reexports: BTreeMap::new(), paths: Vec::new() };
-        let uses = reader.uses();
-        for Use { line, is_public, paths } in &uses.statements {
-            for (path, alias) in paths {
-                match is_public {
-                    true => drop(module.reexports.insert(alias.clone(), path.clone())),
-                    false => module.paths.push(Named { line: *line, path: path.clone() }),
+impl Module<'_> {
+    /// Adds the paths in a block, or in the file, of the module `here`.
+    fn read(&mut self, block: TokenStream, here: &[String], is_module: &dyn Fn(&[String]) -> bool) {
+        let tokens: Vec<TokenTree> = block.into_iter().collect();
+        let mut at = 0;
+        while let Some(token) = tokens.get(at) {
+            let begin = at;
+            at += 1;
+            match (token, &tokens[at..]) {
+                // pub(in …)
+                (TokenTree::Group(group), _)
+                    if is_ident(group.stream().into_iter().next().as_ref(), "in") => {}
+                (TokenTree::Group(group), _) => self.read(group.stream(), here, is_module),
+                (TokenTree::Ident(word), [TokenTree::Ident(name), TokenTree::Group(group), ..])
+                    if word == "mod" =>
+                {
+                    let nested = [here, &[name.to_string()]].concat();
+                    self.read(group.stream(), &nested, is_module);
+                    at += 2;
                 }
-            }
-        }
-        module.paths.extend(reader.paths_in_place(&uses.spans));
-        module
-    }
-}
-
-/// The code of a file with the lines of its tests blanked.
-fn without_tests(source: &Source) -> String {
-    let lines = source.code_lines().map(|(line, code)| match source.is_inline_test(line) {
-        true => " ".repeat(code.len()),
-        false => code.to_owned(),
-    });
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-/// The places of the blocks of inline modules.
-fn nested_modules(code: &str) -> Vec<(usize, usize)> {
-    let marks = code.match_indices("mod ").map(|(at, _)| at);
-    let begins_word = |at: &usize| !code[..*at].chars().next_back().is_some_and(is_word);
-    let blocks = marks.filter(begins_word).filter_map(|at| Some((at, item_end(code, at)?)));
-    blocks.filter(|(_, end)| code.as_bytes()[*end] == b'}').collect()
-}
-
-/// A `use`: its paths from the root, each with the name of the item.
-struct Use {
-    line: usize,
-    is_public: bool,
-    paths: Vec<(Path, String)>,
-}
-
-struct Uses {
-    statements: Vec<Use>,
-    /// Where they begin and end.
-    spans: Vec<(usize, usize)>,
-}
-
-struct Reader<'c> {
-    name: &'c str,
-    code: &'c str,
-    children: &'c BTreeSet<&'c str>,
-    nested: Vec<(usize, usize)>,
-}
-
-impl Reader<'_> {
-    fn uses(&mut self) -> Uses {
-        let (mut statements, mut spans) = (Vec::new(), Vec::new());
-        for (at, _) in self.code.match_indices("use ") {
-            let before = self.code[..at].trim_end();
-            let begins = before.is_empty() || before.ends_with([';', '{', '}', ']', ')']);
-            if !begins && !before.ends_with("pub") {
-                continue;
-            }
-            let Some(end) = self.code[at..].find(';').map(|length| at + length) else { continue };
-            let mut trees = Vec::new();
-            flatten(&[], &self.code[at + "use ".len()..end], &mut trees);
-            let paths = trees
-                .into_iter()
-                .filter_map(|(path, alias)| Some((self.resolve(&path, at)?, alias)));
-            let is_public = before.ends_with("pub") || is_visibility(before);
-            let line = line_at(self.code, at);
-            statements.push(Use { line, is_public, paths: paths.collect() });
-            spans.push((at, end));
-        }
-        Uses { statements, spans }
-    }
-
-    /// Returns the paths outside of `use`.
-    fn paths_in_place(&self, uses: &[(usize, usize)]) -> Vec<Named> {
-        let mut found = Vec::new();
-        for (at, _) in self.code.match_indices("::") {
-            if uses.iter().any(|(begin, end)| (*begin..*end).contains(&at)) {
-                continue;
-            }
-            let first = self.code[..at].rfind(|c| !is_word(c)).map_or(0, |before| before + 1);
-            let before = self.code[..first].trim_end();
-            // The middle of a path, a macro's own crate, or the extent of a visibility.
-            if first == at
-                || before.ends_with("::")
-                || before.ends_with(['$', '.'])
-                || before.ends_with("(in")
-            {
-                continue;
-            }
-            let text = &self.code[first..];
-            let end = text.find(|c| !is_word(c) && c != ':').unwrap_or(text.len());
-            let path: Path = text[..end].split("::").map(str::to_owned).collect();
-            if let Some(path) = self.resolve(&path, first) {
-                found.push(Named { line: line_at(self.code, first), path });
-            }
-        }
-        found
-    }
-
-    /// Returns a path as one from the root of the crate; `None` if it leads elsewhere.
-    fn resolve(&self, path: &[String], at: usize) -> Option<Path> {
-        let mut here: Path =
-            self.name.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect();
-        let (first, rest) = path.split_first()?;
-        let mut nesting =
-            self.nested.iter().filter(|(begin, end)| (*begin..*end).contains(&at)).count();
-        match first.as_str() {
-            "crate" => Some(rest.to_vec()),
-            "self" => Some([here, rest.to_vec()].concat()),
-            "super" => {
-                let supers = path.iter().take_while(|part| *part == "super").count();
-                for _ in 0..supers {
-                    match nesting {
-                        0 => drop(here.pop()?),
-                        _ => nesting -= 1,
+                // Not the `use<…>` of a return type.
+                (TokenTree::Ident(word), [first, ..])
+                    if word == "use" && !is_punct(Some(first), '<') =>
+                {
+                    let tree = tokens[at..].iter().take_while(|token| !is_punct(Some(token), ';'));
+                    let tree: Vec<TokenTree> = tree.cloned().collect();
+                    at += tree.len();
+                    let mut found = Vec::new();
+                    flatten(&[], &tree, &mut found);
+                    for (path, alias) in found {
+                        let Some(path) = resolve(&path, here, is_module) else { continue };
+                        match is_public(&tokens[..begin]) {
+                            true => drop(self.reexports.insert(alias, path)),
+                            false => self.paths.push((line_of(token), path)),
+                        }
                     }
                 }
-                Some([here, path[supers..].to_vec()].concat())
+                (TokenTree::Ident(first), _) => {
+                    let mut path = vec![first.to_string()];
+                    while is_colons(&tokens, at)
+                        && let Some(TokenTree::Ident(name)) = tokens.get(at + 2)
+                    {
+                        path.push(name.to_string());
+                        at += 3;
+                    }
+                    // The rest of a path, a method, or the crate of a macro.
+                    let goes_on = match begin.checked_sub(1).map(|before| &tokens[before]) {
+                        Some(TokenTree::Punct(punct)) => match punct.as_char() {
+                            '.' | '$' => true,
+                            ':' => begin > 1 && is_colons(&tokens, begin - 2),
+                            _ => false,
+                        },
+                        _ => false,
+                    };
+                    if path.len() > 1 && !goes_on {
+                        let path = resolve(&path, here, is_module);
+                        self.paths.extend(path.map(|path| (line_of(token), path)));
+                    }
+                }
+                _ => {}
             }
-            child if self.children.contains(child) => Some([here, path.to_vec()].concat()),
-            _ => None,
         }
     }
 }
 
-/// Whether a text ends with `pub(…)`.
-fn is_visibility(before: &str) -> bool {
-    before.ends_with(')') && before.rfind('(').is_some_and(|open| before[..open].ends_with("pub"))
+/// Returns whether there is a `::` at a place.
+fn is_colons(tokens: &[TokenTree], at: usize) -> bool {
+    let first = tokens.get(at);
+    let is_joint = matches!(first, Some(TokenTree::Punct(it)) if it.spacing() == Spacing::Joint);
+    is_joint && is_punct(first, ':') && is_punct(tokens.get(at + 1), ':')
+}
+
+/// Returns a path as one from the root of the crate; `None` if it leads elsewhere.
+fn resolve(
+    path: &[String],
+    here: &[String],
+    is_module: &dyn Fn(&[String]) -> bool,
+) -> Option<Path> {
+    let (first, rest) = path.split_first()?;
+    match first.as_str() {
+        "crate" => Some(rest.to_vec()),
+        "self" => Some([here, rest].concat()),
+        "super" => {
+            let supers = path.iter().take_while(|part| *part == "super").count();
+            let above = here.len().checked_sub(supers)?;
+            Some([&here[..above], &path[supers..]].concat())
+        }
+        child => is_module(&[here, &[child.to_owned()]].concat()).then(|| [here, path].concat()),
+    }
 }
 
 /// Adds the paths of the tree of a `use`, each with the name of the item.
-fn flatten(prefix: &[String], tree: &str, found: &mut Vec<(Path, String)>) {
-    let tree = tree.trim();
-    if let Some((head, group)) = tree.split_once('{') {
-        let head = head.trim().trim_end_matches("::");
-        let parts =
-            head.split("::").filter(|part| !part.is_empty()).map(|part| part.trim().to_owned());
-        let prefix: Path = prefix.iter().cloned().chain(parts).collect();
-        let group = group.trim_end().strip_suffix('}').unwrap_or(group);
-        for part in split_group(group) {
-            flatten(&prefix, part, found);
+fn flatten(prefix: &[String], tree: &[TokenTree], found: &mut Vec<(Path, String)>) {
+    let parts = tree.split(|token| is_punct(Some(token), ','));
+    for part in parts.filter(|part| !part.is_empty()) {
+        let names = part.iter().filter_map(|token| match token {
+            TokenTree::Ident(name) => Some(name.to_string()),
+            _ => None,
+        });
+        let mut path: Path = prefix.iter().cloned().chain(names).collect();
+        if let Some(TokenTree::Group(group)) = part.last() {
+            flatten(&path, &group.stream().into_iter().collect::<Vec<_>>(), found);
+            continue;
         }
-        return;
+        let alias = path.iter().position(|name| name == "as").map(|at| path.split_off(at));
+        // The module itself, in a group.
+        path.retain(|name| name != "self" || prefix.is_empty());
+        let name = alias.as_ref().unwrap_or(&path).last().cloned();
+        found.extend(name.map(|name| (path, name)));
     }
-    if tree.is_empty() {
-        return;
-    }
-    let (path, alias) = tree.split_once(" as ").unwrap_or((tree, ""));
-    let parts = path.trim().split("::").map(|part| part.trim().to_owned());
-    let parts = parts.filter(|part| !part.is_empty() && part != "*");
-    let mut path: Path = prefix.iter().cloned().chain(parts).collect();
-    if path.len() > prefix.len().max(1) || !prefix.is_empty() {
-        path.retain(|part| part != "self" || prefix.is_empty());
-    }
-    let last = path.last().cloned().unwrap_or_default();
-    found.push((path, if alias.is_empty() { last } else { alias.trim().to_owned() }));
-}
-
-/// Splits at the commas outside braces.
-fn split_group(group: &str) -> Vec<&str> {
-    let (mut parts, mut depth, mut start) = (Vec::new(), 0_usize, 0);
-    for (at, c) in group.char_indices() {
-        match c {
-            '{' => depth += 1,
-            '}' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => {
-                parts.push(&group[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(&group[start..]);
-    parts
 }
 
 #[cfg(test)]

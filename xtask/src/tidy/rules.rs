@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Violation;
-use super::scan::is_word;
 use super::source::Source;
+use super::words::is_word;
 
 const PAGE: &str = "docs/interface.md";
 

@@ -1,9 +1,10 @@
-//! A Rust file as seen by the rules.
+//! A Rust file as seen by the rules: its tokens, its comments and its tests.
 
 use std::ops::RangeInclusive;
 
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
+
 use super::Violation;
-use super::scan::{Scan, scan};
 
 /// A Rust file, taken apart.
 pub(crate) struct Source<'a> {
@@ -11,18 +12,34 @@ pub(crate) struct Source<'a> {
     pub(crate) path: &'a str,
     /// The whole text.
     pub(crate) text: &'a str,
-    /// Its parts.
-    pub(crate) scan: Scan,
+    /// The tokens outside of items under `#[cfg(test)]`.
+    pub(crate) code: TokenStream,
+    /// The contents of the string literals.
+    pub(crate) literals: Vec<Piece<'a>>,
+    /// The lines of the comments.
+    pub(crate) comments: Vec<Piece<'a>>,
     /// The lines of the items under `#[cfg(test)]`.
     test_lines: Vec<RangeInclusive<usize>>,
 }
 
+/// A part of the text and its line, from 1.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Piece<'a> {
+    pub(crate) line: usize,
+    pub(crate) text: &'a str,
+}
+
 impl<'a> Source<'a> {
-    /// Takes a file apart.
+    /// Takes a file apart. One that the compiler would refuse has no tokens.
     pub(crate) fn new(path: &'a str, text: &'a str) -> Source<'a> {
-        let scan = scan(text);
-        let test_lines = test_lines(&scan.code);
-        Source { path, text, scan, test_lines }
+        let tokens: TokenStream = text.parse().unwrap_or_default();
+        let mut reader = Reader { text, literals: Vec::new(), comments: Vec::new(), end: (0, 1) };
+        reader.read(tokens.clone());
+        reader.comments_until(text.len());
+        let Reader { literals, comments, .. } = reader;
+        let mut test_lines = Vec::new();
+        let code = without_tests(tokens, &mut test_lines);
+        Source { path, text, code, literals, comments, test_lines }
     }
 
     /// Returns whether the line is part of the tests: of a test file, of the tests' own crate, or
@@ -39,9 +56,20 @@ impl<'a> Source<'a> {
         self.test_lines.iter().any(|lines| lines.contains(&line))
     }
 
-    /// The lines of the code, with their numbers.
-    pub(crate) fn code_lines(&self) -> impl Iterator<Item = (usize, &str)> {
-        (1..).zip(self.scan.code.lines())
+    /// Returns the tokens of the code: those of the file itself, and those in each pair of
+    /// brackets.
+    pub(crate) fn levels(&self) -> Vec<Vec<TokenTree>> {
+        let mut levels = Vec::new();
+        let mut open = vec![self.code.clone()];
+        while let Some(stream) = open.pop() {
+            let level: Vec<TokenTree> = stream.into_iter().collect();
+            open.extend(level.iter().filter_map(|token| match token {
+                TokenTree::Group(group) => Some(group.stream()),
+                _ => None,
+            }));
+            levels.push(level);
+        }
+        levels
     }
 
     /// A violation of this file.
@@ -50,57 +78,94 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The line of a byte, from 1.
-pub(crate) fn line_at(code: &str, at: usize) -> usize {
-    1 + code[..at].matches('\n').count()
+/// Returns the line of a token, from 1.
+pub(crate) fn line_of(token: &TokenTree) -> usize {
+    token.span().start().line
 }
 
-/// Where the block or the statement that begins at `from` ends: at the `}` that closes its first
-/// block outside parentheses, or at a `;` before one.
-pub(crate) fn item_end(code: &str, from: usize) -> Option<usize> {
-    let body = body_start(code, from)?;
-    match code.as_bytes()[body] {
-        b'{' => closing(code, body),
-        _ => Some(body),
+/// Returns whether there is a token and it is this name or keyword.
+pub(crate) fn is_ident(token: Option<&TokenTree>, name: &str) -> bool {
+    matches!(token, Some(TokenTree::Ident(ident)) if ident == name)
+}
+
+/// Returns whether there is a token and it is this character.
+pub(crate) fn is_punct(token: Option<&TokenTree>, character: char) -> bool {
+    matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == character)
+}
+
+/// Returns whether the head of an item ends at a token: at its block, or at a `;`.
+pub(crate) fn ends_head(token: &TokenTree) -> bool {
+    match token {
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        _ => is_punct(Some(token), ';'),
     }
 }
 
-/// Returns the place of the first `{` or `;` outside parentheses and brackets.
-pub(crate) fn body_start(code: &str, from: usize) -> Option<usize> {
-    let mut depth = 0_usize;
-    for (at, c) in code.bytes().enumerate().skip(from) {
-        match c {
-            b'(' | b'[' => depth += 1,
-            b')' | b']' => depth = depth.saturating_sub(1),
-            b'{' | b';' if depth == 0 => return Some(at),
-            _ => {}
+/// Collects the literals, and the comments, which are between the tokens.
+struct Reader<'a> {
+    text: &'a str,
+    literals: Vec<Piece<'a>>,
+    comments: Vec<Piece<'a>>,
+    /// Where the last token ends, and its line.
+    end: (usize, usize),
+}
+
+impl<'a> Reader<'a> {
+    fn read(&mut self, tokens: TokenStream) {
+        for token in tokens {
+            let text = &self.text[token.span().byte_range()];
+            match token {
+                // The tokens of a documentation comment are in its place.
+                _ if text.starts_with("//") || text.starts_with("/*") => {}
+                TokenTree::Group(group) => {
+                    self.pass(group.span_open());
+                    self.read(group.stream());
+                    self.pass(group.span_close());
+                }
+                TokenTree::Literal(literal) => {
+                    let content = text.split_once('"').and_then(|(_, rest)| rest.rsplit_once('"'));
+                    let line = literal.span().start().line;
+                    self.literals.extend(content.map(|(text, _)| Piece { line, text }));
+                    self.pass(literal.span());
+                }
+                other => self.pass(other.span()),
+            }
         }
     }
-    None
+
+    fn pass(&mut self, token: Span) {
+        self.comments_until(token.byte_range().start);
+        self.end = (token.byte_range().end, token.end().line);
+    }
+
+    fn comments_until(&mut self, start: usize) {
+        let (end, line) = self.end;
+        let lines = (line..).zip(self.text[end..start].lines().map(str::trim));
+        let comments = lines.filter(|(_, text)| !text.is_empty());
+        self.comments.extend(comments.map(|(line, text)| Piece { line, text }));
+    }
 }
 
-/// Returns the place of the `}` that closes the `{` at `open`.
-fn closing(code: &str, open: usize) -> Option<usize> {
-    let mut depth = 0_usize;
-    for (at, c) in code.bytes().enumerate().skip(open) {
-        match c {
-            b'{' => depth += 1,
-            b'}' if depth == 1 => return Some(at),
-            b'}' => depth -= 1,
-            _ => {}
+/// Removes the items under `#[cfg(test)]`, and adds their lines.
+fn without_tests(tokens: TokenStream, lines: &mut Vec<RangeInclusive<usize>>) -> TokenStream {
+    let mut kept: Vec<TokenTree> = Vec::new();
+    let mut tokens = tokens.into_iter();
+    while let Some(token) = tokens.next() {
+        let TokenTree::Group(group) = token else {
+            kept.push(token);
+            continue;
+        };
+        if is_punct(kept.last(), '#') && group.stream().to_string() == "cfg (test)" {
+            kept.pop();
+            let end = tokens.find(ends_head).map_or(usize::MAX, |last| last.span().end().line);
+            lines.push(group.span().start().line..=end);
+        } else {
+            let mut pruned = Group::new(group.delimiter(), without_tests(group.stream(), lines));
+            pruned.set_span(group.span());
+            kept.push(pruned.into());
         }
     }
-    None
-}
-
-fn test_lines(code: &str) -> Vec<RangeInclusive<usize>> {
-    const MARK: &str = "#[cfg(test)]";
-    let marks = code.match_indices(MARK).map(|(at, _)| at);
-    let lines = marks.map(|at| {
-        let end = item_end(code, at + MARK.len()).unwrap_or(code.len());
-        line_at(code, at)..=line_at(code, end)
-    });
-    lines.collect()
+    kept.into_iter().collect()
 }
 
 #[cfg(test)]
@@ -114,6 +179,7 @@ mod tests {
         let source = Source::new("crates/a/src/b.rs", text);
         let tests: Vec<usize> = (1..=10).filter(|line| source.is_test(*line)).collect();
         assert_eq!(tests, [2, 3, 5, 6, 7, 8, 9]);
+        assert_eq!(source.code.to_string(), "use a ; fn f () { } fn i () { }");
     }
 
     #[test]
@@ -122,5 +188,26 @@ mod tests {
             let source = Source::new(path, "fn f() {}\n");
             assert!(source.is_test(1) && !source.is_inline_test(1), "{path}");
         }
+    }
+
+    #[test]
+    fn strings_and_comments_are_found_at_their_lines() {
+        let text = "//! one \"no string\nf(\"x\\\"y\", br#\"with \"quotes\"\"#, '\"'); // two\n\
+                    /* three\n\n four */ g(\"\n\");\n/// five\nfn h() {} // six";
+        let source = Source::new("crates/a/src/b.rs", text);
+        let of = |pieces: &[Piece<'_>]| -> Vec<(usize, String)> {
+            pieces.iter().map(|piece| (piece.line, piece.text.to_owned())).collect()
+        };
+        let found = [(2, "x\\\"y"), (2, "with \"quotes\""), (5, "\n")];
+        assert_eq!(of(&source.literals), found.map(|(line, text)| (line, text.to_owned())));
+        let found = [
+            (1, "//! one \"no string"),
+            (2, "// two"),
+            (3, "/* three"),
+            (5, "four */"),
+            (7, "/// five"),
+            (8, "// six"),
+        ];
+        assert_eq!(of(&source.comments), found.map(|(line, text)| (line, text.to_owned())));
     }
 }

@@ -22,7 +22,7 @@ pub(crate) fn check(source: &Source) -> Vec<Violation> {
     if ALLOWED.iter().any(|place| source.path.starts_with(place)) {
         return Vec::new();
     }
-    let literals = source.scan.literals.iter().filter(|literal| is_sql(&literal.text));
+    let literals = source.literals.iter().filter(|literal| is_sql(literal.text));
     let what = "SQL outside the store: make it a function of crates/store";
     literals.map(|literal| source.violation(literal.line, what)).collect()
 }

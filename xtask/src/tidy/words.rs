@@ -2,7 +2,6 @@
 //! registry's address, or the tools with which a text was written.
 
 use super::Violation;
-use super::code::has_word;
 
 /// Paths of one machine. Assembled, like all words here, so that this file does not find itself.
 const MACHINE: [&str; 4] = [
@@ -42,6 +41,23 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Violation> {
         find(&TOOLS, "the product speaks of itself alone");
     }
     violations
+}
+
+/// Returns whether the text has the word, not only as a part of another one.
+pub(crate) fn has_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + word.len()..].chars().next();
+        let joins = |inner: Option<char>, outer: Option<char>| {
+            inner.is_some_and(is_word) && outer.is_some_and(is_word)
+        };
+        !joins(word.chars().next(), before) && !joins(word.chars().next_back(), after)
+    })
+}
+
+/// Returns whether the character can be part of a name.
+pub(crate) fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
 }
 
 #[cfg(test)]
