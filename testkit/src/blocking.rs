@@ -19,7 +19,6 @@ pub struct Client {
 
 impl Client {
     /// Connects to a server that shows the certificate of this file.
-    #[must_use]
     pub fn connect(address: SocketAddr, certificate: &Path) -> Client {
         let config = client_config(certificate, &VERSIONS, None);
         let session = ClientConnection::new(config, server_name()).unwrap();

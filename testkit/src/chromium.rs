@@ -99,7 +99,6 @@ impl Key {
 
 impl Chromium {
     /// Starts a browser that accepts self-signed certificates of servers.
-    #[must_use]
     pub fn start() -> Chromium {
         let found = Command::new(DRIVER).arg("--version").stdout(Stdio::null()).status();
         assert!(found.is_ok(), "{DRIVER} is missing: `cargo xtask test` installs it");

@@ -25,7 +25,6 @@ pub struct LoggedIn {
 
 impl LoggedIn {
     /// Reads a response, which must be a success.
-    #[must_use]
     #[track_caller]
     pub fn of(reply: &Reply) -> LoggedIn {
         assert_eq!(reply.code(), 200, "{reply:?}");

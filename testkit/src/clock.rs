@@ -13,19 +13,16 @@ pub struct ManualClock(Arc<AtomicI64>);
 
 impl ManualClock {
     /// Returns a clock that shows `time`.
-    #[must_use]
     pub fn new(time: UnixMs) -> ManualClock {
         ManualClock(Arc::new(AtomicI64::new(time.0)))
     }
 
     /// Returns the clock in the form that the program takes.
-    #[must_use]
     pub fn clock(&self) -> Clock {
         Clock::Manual(Arc::clone(&self.0))
     }
 
     /// Returns the time shown.
-    #[must_use]
     pub fn now(&self) -> UnixMs {
         UnixMs(self.0.load(Ordering::SeqCst))
     }

@@ -48,7 +48,6 @@ const OF_THE_RUN: [&str; 2] = ["group_histories", "nodes"];
 pub const NOW: UnixMs = UnixMs(1_000_000);
 
 /// Returns whether the data of this run is distributed over a Citus cluster.
-#[must_use]
 pub fn is_citus() -> bool {
     std::env::var(ENGINE).as_deref() == Ok(CITUS)
 }
@@ -84,7 +83,6 @@ impl PostgresData {
 }
 
 /// Returns options that create absent data in UTC and wait longer than a test takes.
-#[must_use]
 pub fn open_options(data: &TestData) -> OpenOptions<'_> {
     OpenOptions {
         place: data.location(),
@@ -100,7 +98,6 @@ pub fn open_options(data: &TestData) -> OpenOptions<'_> {
 
 impl TestData {
     /// Returns new data on the engine in `KIOSQUE_TEST_ENGINE`.
-    #[must_use]
     #[expect(clippy::new_without_default, reason = "each has a location of its own")]
     pub fn new() -> TestData {
         match std::env::var(ENGINE).as_deref() {
@@ -111,20 +108,17 @@ impl TestData {
     }
 
     /// Returns new data on SQLite regardless of the run's engine, for tests of files.
-    #[must_use]
     pub fn sqlite() -> TestData {
         TestData::in_directory(TempDir::new().unwrap())
     }
 
     /// Returns the data of a directory, which may have some already.
-    #[must_use]
     pub fn in_directory(directory: TempDir) -> TestData {
         TestData::Directory(Arc::new(directory))
     }
 
     /// Returns new data on PostgreSQL regardless of the run's engine. On Citus its tables already
     /// exist and are distributed.
-    #[must_use]
     pub fn postgres() -> TestData {
         let data = TestData::without_tables();
         if is_citus() {
@@ -135,13 +129,11 @@ impl TestData {
     }
 
     /// Returns a location on PostgreSQL without tables.
-    #[must_use]
     pub fn without_tables() -> TestData {
         TestData::in_schema(Schema::new())
     }
 
     /// Returns the data of a schema, which may have some already.
-    #[must_use]
     pub fn in_schema(schema: Schema) -> TestData {
         TestData::Postgres(Arc::new(PostgresData { schema, client: OnceCell::new() }))
     }
@@ -166,7 +158,6 @@ impl TestData {
 
     /// Returns the directory of the data's files, for a test that has requested
     /// [`TestData::sqlite`].
-    #[must_use]
     pub fn files(&self) -> &Path {
         match self {
             TestData::Directory(directory) => directory.path(),
@@ -175,7 +166,6 @@ impl TestData {
     }
 
     /// Returns the location in the form that the store takes.
-    #[must_use]
     pub fn location(&self) -> StoreLocation<'_> {
         match self {
             TestData::Directory(directory) => StoreLocation::Directory(directory.path()),
@@ -184,7 +174,6 @@ impl TestData {
     }
 
     /// Returns the rows of a statement, each as text with `|` between its cells.
-    #[must_use]
     pub fn query(&self, sql: &str) -> Vec<String> {
         match self {
             TestData::Directory(directory) => query(&connect(directory.path()), sql),
@@ -193,7 +182,6 @@ impl TestData {
     }
 
     /// Returns every row of every table, in an order that does not depend on the engine.
-    #[must_use]
     pub fn rows(&self) -> Vec<String> {
         let mut rows = match self {
             TestData::Directory(directory) => {

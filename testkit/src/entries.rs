@@ -10,26 +10,22 @@ use kiosque_model::{
 use kiosque_store::{DeviceQuery, Incoming, ProductNames, Record};
 
 /// Returns a group's id.
-#[must_use]
 pub fn group_id(id: &str) -> GroupId {
     GroupId::parse(id).unwrap()
 }
 
 /// Returns a group called `Group ID`.
-#[must_use]
 pub fn group(id: &str) -> GroupEntry {
     GroupEntry { id: group_id(id), name: Some(format!("Group {id}")), active: None }
 }
 
 /// Returns an account that may log in to these groups.
-#[must_use]
 pub fn account(name: &str, groups: &[&str]) -> AccountEntry {
     let groups = groups.iter().map(|id| group_id(id)).collect();
     AccountEntry { third_party_api: Some(true), groups: Some(groups), ..bare_account(name) }
 }
 
 /// Returns an account that only has its name, which does not change a known one.
-#[must_use]
 pub fn bare_account(name: &str) -> AccountEntry {
     AccountEntry {
         login_name: LoginName::parse(name).unwrap(),
@@ -42,7 +38,6 @@ pub fn bare_account(name: &str) -> AccountEntry {
 }
 
 /// Returns a product called `Product ID`, in euros.
-#[must_use]
 pub fn product(id: &str) -> ProductEntry {
     ProductEntry {
         id: id.to_owned(),
@@ -54,14 +49,12 @@ pub fn product(id: &str) -> ProductEntry {
 }
 
 /// Returns a device called `Device CODE`.
-#[must_use]
 pub fn device(code: &str, group: &str) -> DeviceEntry {
     let name = Some(format!("Device {code}"));
     DeviceEntry { name, group: Some(group_id(group)), ..bare_device(code) }
 }
 
 /// Returns a device that only has its code, which does not change a known one.
-#[must_use]
 pub fn bare_device(code: &str) -> DeviceEntry {
     DeviceEntry {
         code: DeviceCode::parse(code).unwrap(),
@@ -76,7 +69,6 @@ pub fn bare_device(code: &str) -> DeviceEntry {
 }
 
 /// Returns an aisle with a capacity of 10 items.
-#[must_use]
 pub fn aisle(code: &str, goods_id: &str, stock: i64) -> Aisle {
     Aisle {
         code: code.to_owned(),
@@ -93,20 +85,17 @@ pub fn aisle(code: &str, goods_id: &str, stock: i64) -> Aisle {
 }
 
 /// Returns the query of the first `size` devices of the selected group, without a filter.
-#[must_use]
 pub fn first_devices(size: i64) -> DeviceQuery {
     let page = PageRequest::new(1, size).unwrap();
     DeviceQuery { group: None, code: None, name_part: None, is_online: None, page }
 }
 
 /// Returns an unpaid order whose title is its id.
-#[must_use]
 pub fn order(id: &str, device: &str, trade_start: i64) -> Incoming {
     rendered(bare_order(id, device, trade_start))
 }
 
 /// Returns the order that [`order`] renders.
-#[must_use]
 pub fn bare_order(id: &str, device: &str, trade_start: i64) -> Order {
     let order_id = OrderId::parse(id).unwrap();
     let device_code = DeviceCode::parse(device).unwrap();
@@ -116,7 +105,6 @@ pub fn bare_order(id: &str, device: &str, trade_start: i64) -> Order {
 }
 
 /// Returns a line of an order.
-#[must_use]
 pub fn line(goods_id: &str, name: Option<&str>, count: i64, paid: Minor) -> Line {
     Line {
         goods_id: goods_id.to_owned(),
@@ -133,38 +121,32 @@ pub fn line(goods_id: &str, name: Option<&str>, count: i64, paid: Minor) -> Line
 }
 
 /// Returns an order as taken by the store, in UTC and without product names.
-#[must_use]
 pub fn rendered(order: Order) -> Incoming {
     Incoming::of(order, &Zone::utc(), &ProductNames::new()).unwrap()
 }
 
 /// Returns the stored text of an order with this title.
-#[must_use]
 pub fn record(title: &str) -> Record {
     let order = bare_order("o", "d", 0);
     rendered(Order { pay_channel_name: Some(title.to_owned()), ..order }).record
 }
 
 /// Returns the title of an order: its `payChannelName`, by which tests distinguish texts.
-#[must_use]
 pub fn title(record: &OrderRecord) -> String {
     record.head.pay_channel_name.clone().unwrap()
 }
 
 /// Returns a trade number.
-#[must_use]
 pub fn trade_no(text: &str) -> Option<TradeNo> {
     Some(TradeNo::parse(text).unwrap())
 }
 
 /// Returns the order as a sale.
-#[must_use]
 pub fn sold(order: Incoming, sale: Sale) -> Incoming {
     with_sale(order, sale, PayStatus::Paid)
 }
 
 /// Returns the order as cancelled after it was paid.
-#[must_use]
 pub fn cancelled(order: Incoming, sale: Sale) -> Incoming {
     with_sale(order, sale, PayStatus::Cancelled)
 }

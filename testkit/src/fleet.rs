@@ -4,29 +4,26 @@ use std::fmt::{self, Debug, Display, Write};
 
 /// A fleet in TOML, built entry by entry.
 #[derive(Clone, Debug, Default)]
+#[must_use]
 pub struct FleetToml(String);
 
 impl FleetToml {
     /// Returns a fleet without entries.
-    #[must_use]
     pub fn new() -> FleetToml {
         FleetToml::default()
     }
 
     /// Adds a group.
-    #[must_use]
     pub fn group(self, id: &str, name: &str) -> FleetToml {
         self.entry(format_args!("[[group]]\nid = {id:?}\nname = {name:?}"))
     }
 
     /// Adds an account with the password `secret` that may log in to these groups.
-    #[must_use]
     pub fn account<G: Debug>(self, login_name: &str, groups: &[G]) -> FleetToml {
         self.no_api_account(login_name, groups).with("third_party_api = true")
     }
 
     /// Adds an account with the password `secret` that may not log in to the interface.
-    #[must_use]
     pub fn no_api_account<G: Debug>(self, login_name: &str, groups: &[G]) -> FleetToml {
         self.entry(format_args!(
             "[[account]]\nlogin_name = {login_name:?}\npassword = \"secret\"\ngroups = {groups:?}"
@@ -34,7 +31,6 @@ impl FleetToml {
     }
 
     /// Adds an account with a password's hash that may log in to these groups.
-    #[must_use]
     pub fn account_with_hash<G: Debug>(
         self,
         login_name: &str,
@@ -50,13 +46,11 @@ impl FleetToml {
     /// Adds an account with the password `secret`, whose hash is cheap, that may log in to these
     /// groups.
     #[cfg(feature = "server")]
-    #[must_use]
     pub fn cheap_account<G: Debug>(self, login_name: &str, groups: &[G]) -> FleetToml {
         self.account_with_hash(login_name, &crate::cheap_hash("secret"), groups)
     }
 
     /// Adds a product.
-    #[must_use]
     pub fn product(self, id: &str, name: &str, currency: &str) -> FleetToml {
         self.entry(format_args!(
             "[[product]]\nid = {id:?}\nname = {name:?}\ncurrency = {currency:?}"
@@ -64,13 +58,11 @@ impl FleetToml {
     }
 
     /// Adds a device.
-    #[must_use]
     pub fn device(self, code: &str, name: &str, group: &str) -> FleetToml {
         self.entry(format_args!("[[device]]\ncode = {code:?}\nname = {name:?}\ngroup = {group:?}"))
     }
 
     /// Adds keys, in TOML, to the last entry.
-    #[must_use]
     pub fn with(self, keys: &str) -> FleetToml {
         self.entry(format_args!("{keys}"))
     }

@@ -1,13 +1,11 @@
 //! Parts of the console's pages.
 
 /// Returns the parts of a page between two texts.
-#[must_use]
 pub fn between<'p>(page: &'p str, start: &'p str, end: &'p str) -> Vec<&'p str> {
     page.split(start).skip(1).filter_map(|rest| rest.split(end).next()).collect()
 }
 
 /// Returns the card of a page with an id.
-#[must_use]
 #[track_caller]
 pub fn card<'p>(page: &'p str, id: &str) -> &'p str {
     let start = format!("<section class=\"card\" id=\"{id}\"");
@@ -15,7 +13,6 @@ pub fn card<'p>(page: &'p str, id: &str) -> &'p str {
 }
 
 /// Returns a count in the format of pages.
-#[must_use]
 pub fn grouped(number: i64) -> String {
     let digits = number.to_string();
     let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);

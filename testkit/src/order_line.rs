@@ -6,11 +6,11 @@ use serde_json::{Map, Value};
 
 /// An order as one line of NDJSON, which [`Display`] ends with a line feed.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct OrderLine(Map<String, Value>);
 
 impl OrderLine {
     /// Returns an unpaid order of one euro whose trade starts at this time.
-    #[must_use]
     pub fn new(id: impl Display, device: impl Display, start: impl Display) -> OrderLine {
         OrderLine(Map::new())
             .with("orderId", id.to_string())
@@ -20,19 +20,16 @@ impl OrderLine {
     }
 
     /// Replaces the currency and the amount, in minor units.
-    #[must_use]
     pub fn amount(self, currency: &str, amount: i64) -> OrderLine {
         self.with("currency", currency).with("totalAmount", amount)
     }
 
     /// Sets the time of payment.
-    #[must_use]
     pub fn paid(self, time: impl Display) -> OrderLine {
         self.with("payEndTime", time.to_string())
     }
 
     /// Sets a field.
-    #[must_use]
     pub fn with(mut self, field: &str, value: impl Into<Value>) -> OrderLine {
         self.0.insert(field.to_owned(), value.into());
         self

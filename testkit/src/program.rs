@@ -28,7 +28,6 @@ pub struct Program(pub &'static str);
 impl Program {
     /// Returns a command with a fixed terminal width and no input, and without the settings in the
     /// environment of the tests.
-    #[must_use]
     pub fn command(self) -> Command {
         let mut command = Command::new(self.0);
         for (name, _) in std::env::vars_os() {
@@ -41,13 +40,11 @@ impl Program {
     }
 
     /// Returns an empty sandbox.
-    #[must_use]
     pub fn sandbox(self) -> Sandbox {
         Sandbox { directory: TempDir::new().unwrap(), program: self }
     }
 
     /// Returns a sandbox with data in a time zone, to which a fleet (TOML) was applied.
-    #[must_use]
     pub fn sandbox_with(self, fleet: impl AsRef<str>, zone: &str) -> Sandbox {
         let sandbox = self.sandbox();
         let fleet = sandbox.file("fleet.toml", fleet.as_ref());
@@ -84,7 +81,6 @@ impl Ran {
     }
 
     /// Returns the result of a command that was run elsewhere.
-    #[must_use]
     pub fn from(output: Output) -> Ran {
         let [stdout, mut stderr] =
             [output.stdout, output.stderr].map(|printed| String::from_utf8(printed).unwrap());
@@ -103,7 +99,6 @@ impl Ran {
 
     /// Returns the numbers of an import's `… accepted, … updated, … unchanged, … rejected`.
     #[track_caller]
-    #[must_use]
     pub fn counts(&self) -> [usize; 4] {
         let mut numbers = self.stdout.split([' ', ',']).filter_map(|word| word.parse().ok());
         [(); 4].map(|()| numbers.next().unwrap())
@@ -126,19 +121,16 @@ pub struct Sandbox {
 
 impl Sandbox {
     /// Returns the directory of the data.
-    #[must_use]
     pub fn data(&self) -> PathBuf {
         self.directory.path().join("data")
     }
 
     /// Returns the file of the self-signed certificate that a server makes.
-    #[must_use]
     pub fn certificate(&self) -> PathBuf {
         self.data().join("tls/cert.pem")
     }
 
     /// Returns the path of a file in the directory.
-    #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
@@ -151,13 +143,11 @@ impl Sandbox {
     }
 
     /// Returns the text of a file.
-    #[must_use]
     pub fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
     /// Returns the command with this directory's data, which is not started yet.
-    #[must_use]
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = self.program.command();
         command.args(args).arg("--data").arg(self.data()).current_dir(self.directory.path());
@@ -172,7 +162,6 @@ impl Sandbox {
 
     /// Returns what a command prints as JSON, with success.
     #[track_caller]
-    #[must_use]
     pub fn json(&self, args: &[&str]) -> Value {
         let ran = self.run(&[args, &["--output", "json"]].concat()).success();
         serde_json::from_str(&ran.stdout).unwrap()
@@ -192,7 +181,6 @@ impl Sandbox {
     }
 
     /// Returns the number of entries of an event in the audit trail, at most 10,000.
-    #[must_use]
     pub fn trail_entries(&self, event: &str) -> usize {
         let trail = self.json(&["audit", "--limit", "10000", "--event", event]);
         trail.as_array().unwrap().len()
@@ -213,13 +201,11 @@ impl Sandbox {
     }
 
     /// Serves the data on free ports.
-    #[must_use]
     pub fn serve(&self) -> Served {
         self.serve_with(&[])
     }
 
     /// Serves the data on free ports, with more arguments.
-    #[must_use]
     pub fn serve_with(&self, more: &[&str]) -> Served {
         self.start(&mut self.command(&[&SERVE, more].concat()))
     }
@@ -238,7 +224,6 @@ impl Sandbox {
     }
 
     /// Returns the path and the content of every file in the directory.
-    #[must_use]
     pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut found = Vec::new();
         let mut directories = vec![self.directory.path().to_owned()];
@@ -256,7 +241,6 @@ impl Sandbox {
     }
 
     /// Returns the paths of the files in the directory that contain a text.
-    #[must_use]
     pub fn files_with(&self, text: &str) -> Vec<PathBuf> {
         let text = text.as_bytes();
         let mut files = self.files();
@@ -265,7 +249,6 @@ impl Sandbox {
     }
 
     /// Returns the names in a directory of this one, in their order.
-    #[must_use]
     pub fn names(&self, directory: &str) -> Vec<String> {
         let entries = std::fs::read_dir(self.path(directory)).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -276,6 +259,7 @@ impl Sandbox {
 }
 
 /// A server in a separate process, which is killed when this is dropped.
+#[must_use]
 pub struct Served {
     child: Child,
     stdout: Printed,
@@ -316,14 +300,12 @@ impl Served {
     }
 
     /// Returns the address of the integrators' listener.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         let address = self.base.strip_prefix("https://").unwrap();
         address.strip_suffix("/v8").unwrap().parse().unwrap()
     }
 
     /// Returns the address of the operator's listener, once the server has printed it.
-    #[must_use]
     pub fn operator(&self) -> SocketAddr {
         let mut address = None;
         wait_until("the server says where the operator's calls are", || {
@@ -336,7 +318,6 @@ impl Served {
     }
 
     /// Opens a connection to the operator's listener.
-    #[must_use]
     pub fn connect_operator(&self) -> Client {
         Client::connect(self.operator(), &self.certificate)
     }
@@ -348,14 +329,12 @@ impl Served {
     }
 
     /// Opens a connection to the integrators' listener.
-    #[must_use]
     pub fn connect(&self) -> Client {
         Client::connect(self.address(), &self.certificate)
     }
 
     /// Logs in with the password `secret` over a new connection. Returns the connection and the
     /// token.
-    #[must_use]
     pub fn log_in(&self, username: &str) -> (Client, String) {
         let mut client = self.connect();
         let token = client.log_in(username, "secret");
@@ -363,7 +342,6 @@ impl Served {
     }
 
     /// Opens a connection that trusts this certificate instead of the server's own.
-    #[must_use]
     pub fn connect_trusting(&self, certificate: &Path) -> Client {
         Client::connect(self.address(), certificate)
     }
@@ -374,13 +352,11 @@ impl Served {
     }
 
     /// Returns the process id.
-    #[must_use]
     pub fn process(&self) -> u32 {
         self.child.id()
     }
 
     /// Returns its output on stdout so far.
-    #[must_use]
     pub fn stdout(&self) -> String {
         self.stdout.text()
     }
@@ -398,13 +374,11 @@ impl Served {
     }
 
     /// Returns its output on stderr so far.
-    #[must_use]
     pub fn stderr(&self) -> String {
         self.stderr.text()
     }
 
     /// Returns the resident memory of the process, in KiB.
-    #[must_use]
     pub fn memory_kib(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();

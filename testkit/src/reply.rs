@@ -29,13 +29,11 @@ impl Reply {
     }
 
     /// Returns the code of the envelope.
-    #[must_use]
     pub fn code(&self) -> i64 {
         self.json["code"].as_i64().unwrap()
     }
 
     /// Returns the data of the envelope.
-    #[must_use]
     pub fn data(&self) -> &Value {
         &self.json["data"]
     }
@@ -65,7 +63,6 @@ pub fn decompress(content: &[u8], coding: Option<&str>) -> std::io::Result<Vec<u
 
 /// Parses a response of HTTP/1.1 at the beginning of `bytes`, to a request with this method.
 /// Returns it with its length; `None` if more bytes are needed.
-#[must_use]
 pub fn parse_response(bytes: &[u8], method: &str) -> Option<(Reply, usize)> {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
     let head = std::str::from_utf8(&bytes[..end]).unwrap();
@@ -96,7 +93,6 @@ pub fn assert_common_headers(reply: &Reply) {
 
 /// Returns a response as text for a snapshot: status, headers and body. Random values are checked
 /// for their form and replaced; the date and the length are omitted.
-#[must_use]
 #[track_caller]
 pub fn snapshot(reply: &Reply) -> String {
     assert_common_headers(reply);

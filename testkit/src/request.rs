@@ -10,6 +10,7 @@ use crate::server::TestServer;
 
 /// A request, sent as written.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct TestRequest {
     /// The method.
     pub method: Method,
@@ -23,52 +24,44 @@ pub struct TestRequest {
 
 impl TestRequest {
     /// Returns a POST of `{}` to a path under `/v8`.
-    #[must_use]
     pub fn to(path: &str) -> TestRequest {
         TestRequest::at(&format!("/v8/{path}"))
     }
 
     /// Returns a POST of `{}` to a path from the root.
-    #[must_use]
     pub fn at(path: &str) -> TestRequest {
         let (path, body) = (path.to_owned(), b"{}".to_vec());
         TestRequest { method: Method::POST, path, headers: Vec::new(), body }
     }
 
     /// Adds a query to the path.
-    #[must_use]
     pub fn query(mut self, query: &str) -> TestRequest {
         self.path = format!("{}?{query}", self.path);
         self
     }
 
     /// Replaces the method.
-    #[must_use]
     pub fn method(self, method: Method) -> TestRequest {
         TestRequest { method, ..self }
     }
 
     /// Adds a header.
-    #[must_use]
     pub fn header(mut self, name: &'static str, value: impl AsRef<[u8]>) -> TestRequest {
         self.headers.push((name, value.as_ref().to_vec()));
         self
     }
 
     /// Adds the header with the session's token.
-    #[must_use]
     pub fn token(self, token: impl AsRef<[u8]>) -> TestRequest {
         self.header("third-api-token", token)
     }
 
     /// Adds the header of the caller's language.
-    #[must_use]
     pub fn locale(self, tag: &str) -> TestRequest {
         self.header("x-locale", tag)
     }
 
     /// Replaces the body.
-    #[must_use]
     pub fn body(self, body: impl Into<Vec<u8>>) -> TestRequest {
         TestRequest { body: body.into(), ..self }
     }

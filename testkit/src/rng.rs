@@ -9,13 +9,11 @@ pub struct Rng(u64);
 
 impl Rng {
     /// Returns a generator that starts from `seed`.
-    #[must_use]
     pub fn seeded(seed: u64) -> Rng {
         Rng(seed)
     }
 
     /// Returns a separate generator for the `index`-th thing that is made from `seed`.
-    #[must_use]
     pub fn of(seed: u64, index: u64) -> Rng {
         Rng(Rng(seed ^ index.wrapping_mul(0xD6E8_FEB8_6659_FD93)).next())
     }
@@ -64,7 +62,6 @@ impl Rng {
 }
 
 /// Returns the seed in `KIOSQUE_SEED`, to repeat a run, or a new one. A test prints it.
-#[must_use]
 pub fn seed() -> u64 {
     match std::env::var("KIOSQUE_SEED") {
         Ok(seed) => seed.parse().unwrap(),

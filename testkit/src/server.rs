@@ -207,7 +207,6 @@ impl TestServer {
     }
 
     /// Returns the time that the server's clock shows.
-    #[must_use]
     pub fn now(&self) -> UnixMs {
         self.clock.now()
     }
@@ -266,7 +265,6 @@ impl TestServer {
     }
 
     /// Returns the rows of a statement; see [`TestData::query`].
-    #[must_use]
     pub fn query(&self, sql: &str) -> Vec<String> {
         self.data.query(sql)
     }
@@ -287,7 +285,6 @@ impl TestServer {
     }
 
     /// Returns the file of the server's self-signed certificate.
-    #[must_use]
     pub fn certificate_file(&self) -> PathBuf {
         self.directory.path().join("tls/cert.pem")
     }
@@ -407,7 +404,6 @@ impl ImportObserver for Rejections {
 }
 
 /// Returns the cheapest argon2id hash of a password, for tests that log in often.
-#[must_use]
 pub fn cheap_hash(password: &str) -> String {
     let params = Params::new(8, 1, 1, None).unwrap();
     let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);

@@ -1,20 +1,17 @@
 //! The environment's soak switch, which `cargo xtask soak` sets.
 
 /// Returns whether this run is a soak.
-#[must_use]
 pub fn is_soak() -> bool {
     std::env::var_os("KIOSQUE_SOAK").is_some()
 }
 
 /// Returns `full` in a soak and `small` otherwise.
-#[must_use]
 pub fn size(small: usize, full: usize) -> usize {
     if is_soak() { full } else { small }
 }
 
 /// Returns the same for the number of runs of a test, for which a soak may set another value in
 /// `KIOSQUE_RUNS`. The results of runs with other seeds add up.
-#[must_use]
 pub fn runs(small: usize, full: usize) -> usize {
     match std::env::var("KIOSQUE_RUNS") {
         Ok(runs) => runs.parse().unwrap(),

@@ -183,7 +183,6 @@ impl TestStore {
     }
 
     /// Returns bytes as an SQL literal of the engine.
-    #[must_use]
     pub fn bytes_literal(&self, bytes: &[u8]) -> String {
         let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         match self.data {
@@ -193,32 +192,27 @@ impl TestStore {
     }
 
     /// Returns the rows of a statement; see [`TestData::query`].
-    #[must_use]
     pub fn query(&self, sql: &str) -> Vec<String> {
         self.data.query(sql)
     }
 
     /// Returns every row; see [`TestData::rows`].
-    #[must_use]
     pub fn rows(&self) -> Vec<String> {
         self.data.rows()
     }
 }
 
 /// Returns an empty cache of owners.
-#[must_use]
 pub fn no_owners() -> Arc<Mutex<Owners>> {
     Arc::default()
 }
 
 /// Returns a clock that always shows `now`.
-#[must_use]
 pub fn clock_at(now: UnixMs) -> Clock {
     ManualClock::new(now).clock()
 }
 
 /// Returns the origin of a request from an address.
-#[must_use]
 pub fn origin(source: &str, at: UnixMs) -> Origin {
     Origin { source: source.parse().unwrap(), request_id: format!("r-{}", at.0), at }
 }

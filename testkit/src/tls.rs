@@ -19,7 +19,6 @@ pub(crate) const VERSIONS: [&SupportedProtocolVersion; 2] = [&TLS13, &TLS12];
 
 /// Returns the configuration of a client that only trusts the certificate of a PEM file, and offers
 /// the protocol `alpn`, if any.
-#[must_use]
 pub fn client_config(
     certificate: &Path,
     versions: &[&'static SupportedProtocolVersion],
@@ -38,7 +37,6 @@ pub fn client_config(
 }
 
 /// Returns the name in the server's own certificate.
-#[must_use]
 pub(crate) fn server_name() -> ServerName<'static> {
     ServerName::try_from("localhost").unwrap()
 }
