@@ -239,7 +239,8 @@ async fn of_command(
         let send = async |line: Vec<u8>| {
             std::fs::write(&file, line)?;
             let (kiosque, file) = (kiosque.clone(), file.clone());
-            tokio::task::spawn_blocking(move || kiosque.import_orders(&file)).await??;
+            tokio::task::spawn_blocking(move || kiosque.run(&["import", "orders"], &file))
+                .await??;
             Ok(Instant::now())
         };
         rounds.push(bench.answers(SLOW_CHANGES, send).await?);

@@ -27,7 +27,7 @@ use crate::run::Run;
 use crate::server_times::{self, ServerTimes};
 use crate::spread::Spread;
 use neighbor::{Kind, Load, Neighbor};
-use probe::{Probed, Probes};
+use probe::Probed;
 
 /// Number of connections over which tenant B requests order pages.
 const READERS: usize = 4;
@@ -82,7 +82,7 @@ pub(crate) async fn run(run: &Run<'_>) -> anyhow::Result<Vec<Row>> {
     let kiosque = run.kiosque(run.dir.join("data-fairness"));
     eprintln!("applying {} devices, importing {} orders", size.devices(), size.orders());
     kiosque.begin_with(&files.fleet)?;
-    kiosque.import_orders(&files.orders)?;
+    kiosque.run(&["import", "orders"], &files.orders)?;
     run.engine.settle()?;
     let key = kiosque.operator_key("orders,activity,read")?;
     let server = kiosque.serve_ready(&login("b")?).await?;
@@ -131,12 +131,12 @@ impl Subject<'_> {
         let neighbor = Neighbor::start(load, (self.kiosque, &self.client, &operator), self.size);
         tokio::time::sleep(SETTLE).await;
         let (_, during) = measured(readers).await?;
-        let mut probes = Probes::new(&self.tokens, &self.key, self.measured)?;
+        let calls = (probe::dashboards(&self.tokens)?, probe::operator(&self.key, self.measured)?);
         self.measured += 1;
         let span = effort.span();
         let (dashboards, operator) = tokio::try_join!(
-            probe::ask(&self.client, &mut probes.dashboards, span),
-            probe::ask(&operator, &mut probes.operator, span)
+            probe::ask(&self.client, calls.0, span),
+            probe::ask(&operator, calls.1, span)
         )?;
         let memory = measure::memory(self.server.process.pid())?.current - idle;
         let answered = neighbor.stop()?;

@@ -22,10 +22,10 @@ const AIM: Aim = Aim::AtLeast(30_000.0);
 /// When a command fails.
 pub(crate) fn alone(kiosque: &Kiosque, input: &Input) -> anyhow::Result<Row> {
     kiosque.begin_with(&input.fleet)?;
-    kiosque.import_rates(&input.rates)?;
+    kiosque.run(&["import", "rates"], &input.rates)?;
     eprintln!("importing {} orders", input.size.orders);
     let started = Instant::now();
-    kiosque.import_orders(&input.orders)?;
+    kiosque.run(&["import", "orders"], &input.orders)?;
     imported("import", &input.size, started.elapsed(), Some(AIM))
 }
 
@@ -54,7 +54,7 @@ pub(crate) async fn during_logins(
     let orders = input.orders.clone();
     let import = std::thread::spawn(move || {
         let started = Instant::now();
-        importing.import_orders(&orders)?;
+        importing.run(&["import", "orders"], &orders)?;
         anyhow::Ok(started.elapsed())
     });
     let mut outcome = LoadResult::default();

@@ -16,7 +16,7 @@ use crate::client::{Call, Client};
 use crate::input::Input;
 use crate::kiosque::Server;
 use crate::load::{self, LoadResult, Pace};
-use crate::logins::talked;
+use crate::logins::{pages_rows, talked};
 use crate::measure;
 use crate::options::{Effort, Size};
 use crate::report::{Aim, Row};
@@ -63,7 +63,7 @@ pub(crate) async fn run(run: &Run<'_>, input: &Input) -> anyhow::Result<Vec<Row>
     let effort = &run.options.effort;
     let kiosque = run.kiosque(input.dir.join("data-ingest"));
     kiosque.begin_with(&input.fleet)?;
-    kiosque.import_rates(&input.rates)?;
+    kiosque.run(&["import", "rates"], &input.rates)?;
     let key = kiosque.operator_key("orders")?;
     let mut unsent = Unsent(BufReader::new(File::open(&input.orders)?).lines());
     let server = kiosque.serve_ready(&calls::first_login(size)?).await?;
@@ -184,12 +184,8 @@ async fn during_pages(
         );
         rounds.push((idle, during));
     }
-    let times = Spread::of(rounds.iter().map(|(idle, during)| during.times_p99_of(idle)));
-    let idle = Row::new("order pages before orders are streamed");
-    let idle = idle.answers(rounds.iter().map(|(idle, _)| idle));
-    let aim = Some(Aim::AtMost(2.0));
-    let during = Row::about("order pages during streamed orders", times, " × idle p99", aim);
-    let during = during.answers(rounds.iter().map(|(_, during)| during));
+    let names = ["order pages before orders are streamed", "order pages during streamed orders"];
+    let [idle, during] = pages_rows(names, rounds.iter().map(|(idle, during)| (idle, during)));
     let note = format!("{at_a_time} senders of batches of {batch}, as fast as they are answered");
     Ok([idle, during.noted(note)])
 }

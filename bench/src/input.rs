@@ -51,7 +51,10 @@ impl Input {
 }
 
 /// Writes a file that appears only when it is complete.
-fn write_whole(
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn write_whole(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<File>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {

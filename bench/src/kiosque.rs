@@ -70,7 +70,7 @@ impl Kiosque {
     /// The data cannot be removed, or the command fails.
     pub(crate) fn begin_with(&self, fleet: &Path) -> anyhow::Result<()> {
         self.clear()?;
-        self.apply(fleet)
+        self.run(&["apply"], fleet)
     }
 
     /// Stops a server of the data, and throws the data away.
@@ -82,32 +82,11 @@ impl Kiosque {
         self.clear()
     }
 
-    /// Applies a fleet file.
+    /// Runs a command with a file, such as `import orders`, to its end.
     ///
     /// # Errors
     /// When the command fails.
-    pub(crate) fn apply(&self, fleet: &Path) -> anyhow::Result<()> {
-        self.run(&["apply"], fleet)
-    }
-
-    /// Imports exchange rates.
-    ///
-    /// # Errors
-    /// When the command fails.
-    pub(crate) fn import_rates(&self, rates: &Path) -> anyhow::Result<()> {
-        self.run(&["import", "rates"], rates)
-    }
-
-    /// Imports orders.
-    ///
-    /// # Errors
-    /// When the command fails.
-    pub(crate) fn import_orders(&self, orders: &Path) -> anyhow::Result<()> {
-        self.run(&["import", "orders"], orders)
-    }
-
-    /// Runs a command with a file to its end.
-    fn run(&self, words: &[&str], file: &Path) -> anyhow::Result<()> {
+    pub(crate) fn run(&self, words: &[&str], file: &Path) -> anyhow::Result<()> {
         let status = Process::start(self.command(words)?.arg(file))?.wait()?;
         let command = words.join(" ");
         ensure!(status.success(), "kiosque {command}: {status}; see {}", self.log.display());
@@ -215,27 +194,20 @@ impl Server {
     /// # Errors
     /// There is none in time.
     pub(crate) async fn first_answer(&mut self, call: &Call) -> anyhow::Result<Duration> {
-        loop {
-            match self.try_once(call).await {
-                Ok(()) => return Ok(self.started.elapsed()),
-                Err(fault) => self.wait_a_little(&fault).await?,
+        while let Err(fault) = self.try_once(call).await {
+            if let Some(status) = self.process.ended()? {
+                bail!("kiosque serve: {status}; before that: {fault:#}");
             }
+            if self.started.elapsed() > START_WAIT_MAX {
+                bail!("kiosque serve does not answer: {fault:#}");
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
+        Ok(self.started.elapsed())
     }
 
     async fn try_once(&self, call: &Call) -> anyhow::Result<()> {
         self.client()?.connect().await?.post(call).await?;
-        Ok(())
-    }
-
-    async fn wait_a_little(&mut self, fault: &anyhow::Error) -> anyhow::Result<()> {
-        if let Some(status) = self.process.ended()? {
-            bail!("kiosque serve: {status}; before that: {fault:#}");
-        }
-        if self.started.elapsed() > START_WAIT_MAX {
-            bail!("kiosque serve does not answer: {fault:#}");
-        }
-        tokio::time::sleep(Duration::from_millis(1)).await;
         Ok(())
     }
 }

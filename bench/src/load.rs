@@ -65,12 +65,6 @@ impl LoadResult {
         crate::measure::count(self.latencies.len()) / self.took.as_secs_f64().max(1e-9)
     }
 
-    /// Returns the time that 99 of 100 answers do not exceed, as a multiple of that of `idle`.
-    pub(crate) fn times_p99_of(&self, idle: &LoadResult) -> f64 {
-        let p99 = |result: &LoadResult| result.latencies.percentile(99).max(1.0);
-        p99(self) / p99(idle)
-    }
-
     /// Adds the result of a later run.
     pub(crate) fn merge(&mut self, other: LoadResult) {
         self.latencies.merge(other.latencies);

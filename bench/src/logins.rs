@@ -160,12 +160,21 @@ fn rows(rounds: &[Round], slots: usize) -> Vec<Row> {
     let mut during = during.answers(rounds.iter().map(|round| &round.logins_during_pages));
     during.figure = share(|round| &round.logins_during_pages);
 
-    let idle = Row::new("order pages with idle callers");
-    let mut idle = idle.answers(rounds.iter().map(|round| &round.pages_idle));
-    idle.note = "at a steady rate, with as many silent connections open as log in otherwise".into();
-    let times = rounds.iter().map(|r| r.pages_during_logins.times_p99_of(&r.pages_idle));
-    let aim = Some(Aim::AtMost(2.0));
-    let busy = Row::about("order pages during logins", Spread::of(times), " × idle p99", aim);
-    let busy = busy.answers(rounds.iter().map(|round| &round.pages_during_logins));
-    vec![alone, during, idle, busy]
+    let names = ["order pages with idle callers", "order pages during logins"];
+    let pages = rounds.iter().map(|round| (&round.pages_idle, &round.pages_during_logins));
+    let [idle, busy] = pages_rows(names, pages);
+    let note = "at a steady rate, with as many silent connections open as log in otherwise";
+    vec![alone, during, idle.noted(note), busy]
+}
+
+/// Returns rows of order pages while nothing else happens, and during a load.
+pub(crate) fn pages_rows<'a>(
+    [idle, during]: [&str; 2],
+    rounds: impl Iterator<Item = (&'a LoadResult, &'a LoadResult)> + Clone,
+) -> [Row; 2] {
+    let p99 = |result: &LoadResult| result.latencies.percentile(99).max(1.0);
+    let times = Spread::of(rounds.clone().map(|(idle, during)| p99(during) / p99(idle)));
+    let during = Row::about(during, times, " × idle p99", Some(Aim::AtMost(2.0)));
+    let idle = Row::new(idle).answers(rounds.clone().map(|(idle, _)| idle));
+    [idle, during.answers(rounds.map(|(_, during)| during))]
 }

@@ -48,18 +48,6 @@ pub(crate) async fn sample(
     Ok(Sample { cpu_micros, answered })
 }
 
-/// Loads the limit server in the same way.
-///
-/// # Errors
-/// Like [`sample`].
-pub(crate) async fn sample_limit(
-    limit: &Limit,
-    workload: &Workload,
-    span: Duration,
-) -> anyhow::Result<Sample> {
-    sample(&limit.subject(), workload, span).await.context("limit server")
-}
-
 /// The reference with which a scenario's CPU time is compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Against {
@@ -67,6 +55,8 @@ pub(crate) enum Against {
     Limit(f64),
     /// The previous scenario, at most this many times.
     Before(f64),
+    /// A limit whose answer has the same length, at most this many times.
+    Sending(f64),
     /// Nothing.
     Nothing,
 }
@@ -81,6 +71,11 @@ pub(crate) struct Scenario {
 impl Scenario {
     pub(crate) fn new(name: impl Into<String>, workload: Workload, against: Against) -> Scenario {
         Scenario { name: name.into(), workload, against }
+    }
+
+    /// Its calls.
+    pub(crate) fn workload(&self) -> &Workload {
+        &self.workload
     }
 }
 
@@ -122,6 +117,19 @@ struct Compared {
     ours: Sample,
 }
 
+/// The rounds of one scenario, and the bytes of its answer.
+pub(crate) struct Measured {
+    bytes: usize,
+    rounds: Vec<Compared>,
+}
+
+impl Measured {
+    /// CPU microseconds of each request, round by round.
+    pub(crate) fn cpu_micros(&self) -> impl Iterator<Item = f64> {
+        self.rounds.iter().map(|round| round.ours.cpu_micros)
+    }
+}
+
 /// A limit server with an answer of a scenario.
 pub(crate) struct Sending {
     /// The server.
@@ -152,37 +160,58 @@ impl Sending {
 /// When an answer is wrong.
 pub(crate) async fn run(
     subject: &Subject<'_>,
-    (limit, dir): (&Limit, &Path),
+    limit: (&Limit, &Path),
     scenarios: &[Scenario],
     effort: &Effort,
 ) -> anyhow::Result<Vec<Row>> {
+    Ok(rows(scenarios, &measure(subject, limit, scenarios, effort).await?))
+}
+
+/// Measures every read in each round.
+///
+/// # Errors
+/// When an answer is wrong.
+pub(crate) async fn measure(
+    subject: &Subject<'_>,
+    (limit, dir): (&Limit, &Path),
+    scenarios: &[Scenario],
+    effort: &Effort,
+) -> anyhow::Result<Vec<Measured>> {
     let same_size = &scenarios.first().context("no scenario")?.workload;
-    let mut measured: Vec<(Sending, Vec<Compared>)> = Vec::new();
+    let span = effort.span();
+    let bare = async |limit: &Limit| {
+        sample(&limit.subject(), same_size, span).await.context("limit server")
+    };
+    let (mut sendings, mut measured) = (Vec::new(), Vec::new());
     for Scenario { name, workload, .. } in scenarios {
         let sending = Sending::start(subject.client, workload, dir).await;
-        measured.push((sending.with_context(|| name.clone())?, Vec::new()));
+        let Sending { limit, bytes } = sending.with_context(|| name.clone())?;
+        sendings.push(limit);
+        measured.push(Measured { bytes, rounds: Vec::new() });
     }
     for round in 1..=effort.rounds {
-        for (scenario, (sending, rounds)) in scenarios.iter().zip(&mut measured) {
-            let span = effort.span();
-            let limit = sample_limit(limit, same_size, span).await?;
-            let sending = sample_limit(&sending.limit, same_size, span).await?;
+        for ((scenario, sending), measured) in scenarios.iter().zip(&sendings).zip(&mut measured) {
+            let (limit, sending) = (bare(limit).await?, bare(sending).await?);
             let ours = sample(subject, &scenario.workload, span).await;
             let ours = ours.with_context(|| scenario.name.clone())?;
             eprintln!(
                 "round {round}: limit {:.1} us, {} {:.1} us",
                 limit.cpu_micros, scenario.name, ours.cpu_micros
             );
-            rounds.push(Compared { limit, sending, ours });
+            measured.rounds.push(Compared { limit, sending, ours });
         }
     }
-    let limits = measured.iter().flat_map(|(_, rounds)| rounds).map(|round| &round.limit);
+    Ok(measured)
+}
+
+/// Returns a row for the limit, and one for each scenario.
+pub(crate) fn rows(scenarios: &[Scenario], measured: &[Measured]) -> Vec<Row> {
+    let limits = measured.iter().flat_map(|one| &one.rounds).map(|round| &round.limit);
     let mut rows = vec![limit_row(limits)];
-    for (index, scenario) in scenarios.iter().enumerate() {
-        let before = index.checked_sub(1).map(|index| measured[index].1.as_slice());
-        rows.push(row(scenario, &measured[index], before.unwrap_or_default()));
+    for (index, (scenario, one)) in scenarios.iter().zip(measured).enumerate() {
+        rows.push(row(scenario, one, index.checked_sub(1).map(|index| &measured[index])));
     }
-    Ok(rows)
+    rows
 }
 
 /// The limit server's own row.
@@ -191,34 +220,30 @@ pub(crate) fn limit_row<'a>(samples: impl Iterator<Item = &'a Sample> + Clone) -
 }
 
 /// Returns a row with the rates, latencies and CPU times of some rounds.
-pub(crate) fn sampled<'a>(
-    name: impl Into<String>,
-    samples: impl Iterator<Item = &'a Sample> + Clone,
-) -> Row {
+fn sampled<'a>(name: impl Into<String>, samples: impl Iterator<Item = &'a Sample> + Clone) -> Row {
     let mut row = Row::new(name).answers(samples.clone().map(|sample| &sample.answered));
     row.cpu_micros = Some(Spread::of(samples.map(|sample| sample.cpu_micros)));
     row
 }
 
-fn row(
-    scenario: &Scenario,
-    (sending, rounds): &(Sending, Vec<Compared>),
-    before: &[Compared],
-) -> Row {
+fn row(scenario: &Scenario, measured: &Measured, before: Option<&Measured>) -> Row {
+    let rounds = &measured.rounds;
     let mut row = sampled(&scenario.name, rounds.iter().map(|round| &round.ours));
     let against = |bare: fn(&Compared) -> &Sample| {
         Spread::of(rounds.iter().map(|round| round.ours.cpu_micros / bare(round).cpu_micros))
     };
-    let times = against(|round| &round.limit);
-    row.times_limit = Some(times);
-    row.times_sending = Some(against(|round| &round.sending));
-    row.bytes = Some(sending.bytes);
+    let (limit, sending) = (against(|round| &round.limit), against(|round| &round.sending));
+    row.times_limit = Some(limit);
+    row.times_sending = Some(sending);
+    row.bytes = Some(measured.bytes);
+    let at_most = |times, unit, bound| Some(Figure::new(times, unit, Some(Aim::AtMost(bound))));
     row.figure = match scenario.against {
-        Against::Limit(bound) => Some(Figure::new(times, " × limit", Some(Aim::AtMost(bound)))),
+        Against::Limit(bound) => at_most(limit, " × limit", bound),
+        Against::Sending(bound) => at_most(sending, " × sending", bound),
         Against::Before(bound) => {
-            let both = rounds.iter().zip(before);
-            let times = both.map(|(one, before)| one.ours.cpu_micros / before.ours.cpu_micros);
-            Some(Figure::new(Spread::of(times), " × page 1", Some(Aim::AtMost(bound))))
+            let before = before.into_iter().flat_map(Measured::cpu_micros);
+            let times = measured.cpu_micros().zip(before).map(|(ours, before)| ours / before);
+            at_most(Spread::of(times), " × page 1", bound)
         }
         Against::Nothing => None,
     };

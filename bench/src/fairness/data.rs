@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::calls::{login, paged};
 use crate::client::{Call, Client};
 use crate::fleet::password;
+use crate::input::write_whole;
 use crate::load::Workload;
 use crate::options::FairnessSize;
 use crate::orders::{LAST_TRADE, date_time};
@@ -76,10 +77,8 @@ impl Files {
             fleet: dir.join(format!("{part}-fleet.json")),
             orders: dir.join(format!("{part}-orders.ndjson")),
         };
-        serde_json::to_writer(BufWriter::new(File::create(&files.fleet)?), fleet)?;
-        let mut out = BufWriter::with_capacity(1 << 20, File::create(&files.orders)?);
-        write_orders(&mut out)?;
-        out.flush()?;
+        write_whole(&files.fleet, |out| Ok(serde_json::to_writer(out, fleet)?))?;
+        write_whole(&files.orders, write_orders)?;
         Ok(files)
     }
 }

@@ -16,34 +16,31 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Calls of the operator that are prepared; more are not sent.
 const OPERATOR_CALLS: usize = 4_000;
 
-/// The calls, in their order.
-pub(super) struct Probes {
-    pub(super) dashboards: Box<dyn Iterator<Item = Call> + Send>,
-    pub(super) operator: Box<dyn Iterator<Item = Call> + Send>,
+/// Returns the dashboards of tenant B, again and again.
+///
+/// # Errors
+/// When a call cannot travel.
+pub(super) fn dashboards(tokens: &Tokens) -> anyhow::Result<impl Iterator<Item = Call>> {
+    let month = data::last_days(31);
+    let functions = ENDPOINTS.iter().filter(|one| one.tag == "Dashboard");
+    let call = |one: &EndpointInfo| Call::new(one.path, Some(&tokens.b), &month);
+    let mut calls = functions.map(call).collect::<anyhow::Result<Vec<_>>>()?;
+    let named = json!({ "deviceName": "Kiosk 4" });
+    calls.push(Call::new(DevicePage::PATH, Some(&tokens.b), &named)?);
+    Ok(calls.into_iter().cycle())
 }
 
-impl Probes {
-    /// Prepares the calls of a round; `round` increases, so that all orders are new.
-    ///
-    /// # Errors
-    /// When one cannot travel.
-    pub(super) fn new(tokens: &Tokens, key: &str, round: usize) -> anyhow::Result<Probes> {
-        let month = data::last_days(31);
-        let functions = ENDPOINTS.iter().filter(|one| one.tag == "Dashboard");
-        let call = |one: &EndpointInfo| Call::new(one.path, Some(&tokens.b), &month);
-        let mut dashboards = functions.map(call).collect::<anyhow::Result<Vec<_>>>()?;
-        let named = json!({ "deviceName": "Kiosk 4" });
-        dashboards.push(Call::new(DevicePage::PATH, Some(&tokens.b), &named)?);
-        let mut operator = Vec::new();
-        for number in (0..OPERATOR_CALLS / 2).map(|at| round * OPERATOR_CALLS + at) {
-            operator.push(Call::orders(key, data::new_order(number)?)?);
-            operator.push(Call::heartbeats(key, data::heartbeat(number))?);
-        }
-        Ok(Probes {
-            dashboards: Box::new(dashboards.into_iter().cycle()),
-            operator: Box::new(operator.into_iter()),
-        })
+/// Returns orders and heartbeats of tenant B; `round` increases, so that all orders are new.
+///
+/// # Errors
+/// When a call cannot travel.
+pub(super) fn operator(key: &str, round: usize) -> anyhow::Result<impl Iterator<Item = Call>> {
+    let mut calls = Vec::new();
+    for number in (0..OPERATOR_CALLS / 2).map(|at| round * OPERATOR_CALLS + at) {
+        calls.push(Call::orders(key, data::new_order(number)?)?);
+        calls.push(Call::heartbeats(key, data::heartbeat(number))?);
     }
+    Ok(calls.into_iter())
 }
 
 /// The answers to probes.
@@ -88,7 +85,7 @@ impl fmt::Display for Probed {
 /// When there is no connection.
 pub(super) async fn ask(
     client: &Client,
-    calls: &mut (dyn Iterator<Item = Call> + Send),
+    mut calls: impl Iterator<Item = Call>,
     span: Duration,
 ) -> anyhow::Result<Probed> {
     let mut connection = client.connect().await?;

@@ -10,7 +10,7 @@ use crate::fairness::data::{device_code, last_days};
 
 /// Number of concurrent connections.
 pub(super) const CONNECTIONS: usize = 4;
-/// Calls of a scenario, for devices or pages that are spread over the group.
+/// Calls of a read, for devices or pages that are spread over the group.
 const SPREAD: usize = 16;
 
 /// How the cost may grow with the devices of a group.
@@ -22,32 +22,32 @@ pub(super) enum Growth {
 }
 
 /// A read of one group.
-pub(super) struct Scenario {
+pub(super) struct Read {
     pub(super) name: &'static str,
     pub(super) growth: Growth,
     /// The calls, with the session of the group.
     pub(super) calls: fn(&Group, &str) -> anyhow::Result<Vec<Call>>,
 }
 
-/// Every scenario.
-pub(super) fn all() -> [Scenario; 7] {
-    let scenario = |name, growth, calls| Scenario { name, growth, calls };
+/// Every read.
+pub(super) fn all() -> [Read; 7] {
+    let read = |name, growth, calls| Read { name, growth, calls };
     [
-        scenario("summary of a month", Growth::None, |_, token| of_month(Summary::PATH, token)),
-        scenario("device page, any depth", Growth::None, device_pages),
-        scenario("profile of a device", Growth::None, |group, token| {
+        read("summary of a month", Growth::None, |_, token| of_month(Summary::PATH, token)),
+        read("device page, any depth", Growth::None, device_pages),
+        read("profile of a device", Growth::None, |group, token| {
             of_devices(DeviceProfile::PATH, group, token)
         }),
-        scenario("aisles of a device", Growth::None, |group, token| {
+        read("aisles of a device", Growth::None, |group, token| {
             of_devices(DeviceAisle::PATH, group, token)
         }),
-        scenario("best sellers of a month", Growth::None, |_, token| {
+        read("best sellers of a month", Growth::None, |_, token| {
             of_month(BestSellingProduct::PATH, token)
         }),
-        scenario("profile of a group", Growth::WithAnswer, |_, token| {
+        read("profile of a group", Growth::WithAnswer, |_, token| {
             of_month(DeviceProfile::PATH, token)
         }),
-        scenario("aisles of a group", Growth::WithAnswer, |_, token| {
+        read("aisles of a group", Growth::WithAnswer, |_, token| {
             of_month(DeviceAisle::PATH, token)
         }),
     ]
