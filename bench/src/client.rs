@@ -13,9 +13,8 @@ use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use kiosque_contract::TOKEN_HEADER;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::net::{TcpSocket, TcpStream};
@@ -131,24 +130,17 @@ impl Client {
     /// # Errors
     /// The file is not a certificate.
     pub(crate) fn trusting(cert: &Path, address: SocketAddr) -> anyhow::Result<Client> {
-        let mut roots = RootCertStore::empty();
-        for cert in CertificateDer::pem_file_iter(cert)? {
-            roots.add(cert?)?;
-        }
-        ensure!(!roots.is_empty(), "no certificate in {}", cert.display());
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Client { tls: Arc::new(config), address })
+        Ok(Client { tls: kiosque_https_client::trust(Some(cert))?, address }.over(b"http/1.1"))
     }
 
     /// Returns this client over HTTP/2.
     pub(crate) fn over_http2(&self) -> Client {
+        self.over(HTTP2)
+    }
+
+    fn over(&self, protocol: &[u8]) -> Client {
         let mut tls = ClientConfig::clone(&self.tls);
-        tls.alpn_protocols = vec![HTTP2.to_vec()];
+        tls.alpn_protocols = vec![protocol.to_vec()];
         Client { tls: Arc::new(tls), address: self.address }
     }
 

@@ -58,7 +58,7 @@ const ALLOWED: [(&str, &[&str]); 23] = [
     ("crates/model", &["locks"]),
     ("crates/contract", &[]),
     ("crates/locks", &[]),
-    ("bench", &["testkit", "testdb", "contract", "locks", "clock"]),
+    ("bench", &["testkit", "testdb", "https-client", "contract", "locks", "clock"]),
     ("testdb", &["locks"]),
     ("testkit", &["server", "listener", "ingest", "store", "model", "contract", "clock", "testdb"]),
     ("xtask", &["testdb"]),
