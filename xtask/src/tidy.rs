@@ -8,7 +8,6 @@ mod avoided;
 mod circles;
 mod code;
 mod fields;
-mod figures;
 mod functions;
 mod lengths;
 mod manifests;
@@ -48,19 +47,16 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Checks every file of the repository, prints the violations and a table of figures, and fails if
-/// there is a violation.
+/// Checks every file of the repository, prints the violations, and fails if there is one.
 pub(crate) fn run() -> Result<()> {
     let files = files(&root()?)?;
     let sources = sources(&files);
-    let figures = figures::measure(&files, &sources);
     let mut violations = check(&files, &sources);
-    violations.extend(figures.violations);
+    violations.extend(check_all(&files, &sources));
     violations.sort();
     for violation in &violations {
         eprintln!("{violation}");
     }
-    eprintln!("{}", figures.table);
     match violations.len() {
         0 => {
             eprintln!("{} files are tidy", files.len());
@@ -96,6 +92,16 @@ fn check(files: &[(String, String)], sources: &[Source]) -> Vec<Violation> {
     for rule in [lengths::check, code::check, functions::check, sql::check] {
         violations.extend(sources.iter().flat_map(rule));
     }
+    violations
+}
+
+/// Returns every violation of a rule for all files together.
+fn check_all(files: &[(String, String)], sources: &[Source]) -> Vec<Violation> {
+    let mut violations = circles::check(sources);
+    violations.extend(fields::check(sources));
+    violations.extend(rules::check(files, sources));
+    violations.extend(avoided::check(files));
+    violations.extend(lengths::check_server(sources));
     violations
 }
 

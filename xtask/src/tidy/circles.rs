@@ -12,9 +12,16 @@ use super::source::Source;
 /// Modules with state that everything shares, by crate. Imports of them close no cycle.
 const STATE: [(&str, &str); 1] = [("crates/server", "app")];
 
-/// Returns a violation for each import that closes a cycle, at the import: of files, and of
-/// top-level modules of the crate, each with all its submodules.
-pub(crate) fn check(directory: &str, sources: &[Source]) -> Vec<Violation> {
+/// Returns a violation for each import that closes a cycle, at the import.
+pub(crate) fn check(sources: &[Source]) -> Vec<Violation> {
+    let directories = sources.iter().filter_map(|source| source.path.split_once("/src/"));
+    let directories: BTreeSet<&str> = directories.map(|(directory, _)| directory).collect();
+    directories.into_iter().flat_map(|directory| of_crate(directory, sources)).collect()
+}
+
+/// Checks the imports of files, then those of top-level modules of the crate, each with all its
+/// submodules.
+fn of_crate(directory: &str, sources: &[Source]) -> Vec<Violation> {
     let mut imports = Modules::of(directory, sources).imports();
     imports.retain(|import| !STATE.contains(&(directory, &import.to)));
     let mut violations = violations(&imports);
@@ -96,7 +103,7 @@ mod tests {
     fn violations(files: &[(&str, &str)]) -> Vec<String> {
         let sources: Vec<Source> =
             files.iter().map(|(path, text)| Source::new(path, text)).collect();
-        check("crates/server", &sources).iter().map(ToString::to_string).collect()
+        check(&sources).iter().map(ToString::to_string).collect()
     }
 
     #[test]

@@ -10,7 +10,27 @@ const REASON: &str = "//! Length: ";
 /// Characters of a line.
 const COLUMNS_MAX: usize = 100;
 
-/// Finds everything that is too long.
+/// Files of the crate whose lines are counted, and those that are not: the handlers of the
+/// console's pages.
+const SERVER: &str = "crates/server/src/";
+const CONSOLE: &str = "crates/server/src/console";
+/// Maximum lines of that crate without its inline tests.
+const SERVER_MAX: usize = 6_500;
+
+/// Returns a violation if the server's crate is too long.
+pub(crate) fn check_server(sources: &[Source]) -> Option<Violation> {
+    let files = sources.iter().map(|source| source.path).zip(sources);
+    let files = files.filter(|(path, _)| path.starts_with(SERVER) && !path.starts_with(CONSOLE));
+    let lines = files.map(|(_, source)| {
+        let lines = 1..=source.text.lines().count();
+        lines.filter(|line| !source.is_test(*line)).count()
+    });
+    let lines: usize = lines.sum();
+    let what = format!("the crate has {lines} lines of {SERVER_MAX}");
+    (lines > SERVER_MAX).then(|| Violation::new(SERVER, 0, what))
+}
+
+/// Finds everything in a file that is too long.
 pub(crate) fn check(source: &Source) -> Vec<Violation> {
     let mut violations = file_too_long(source);
     for (line, text) in (1..).zip(source.text.lines()) {
@@ -58,6 +78,20 @@ mod tests {
         let code = "use a;\n".repeat(600);
         assert!(violations(&format!("//! A.\n//!\n//! Length: one table.\n{code}")).is_empty());
         assert_eq!(violations(&format!("//! A.\n{code}//! Length: one table.\n")).len(), 1);
+    }
+
+    #[test]
+    fn the_server_counts_without_its_tests() {
+        let text = format!("{}#[cfg(test)]\nmod tests {{\n}}\n", "fn a() {}\n".repeat(6_500));
+        let of = |text: &str| {
+            let paths = ["server/src/a.rs", "server/src/a/tests.rs", "store/src/a.rs"];
+            let paths = paths.map(|path| format!("crates/{path}"));
+            let sources = paths.each_ref().map(|path| Source::new(path, text));
+            check_server(&sources).map(|violation| violation.what)
+        };
+        assert_eq!(of(&text), None);
+        let expected = Some("the crate has 6501 lines of 6500".to_owned());
+        assert_eq!(of(&format!("use a;\n{text}")), expected);
     }
 
     #[test]
