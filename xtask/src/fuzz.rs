@@ -26,9 +26,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut findings = Vec::new();
     let mut rows = Vec::new();
     for target in chosen {
-        let outcome = fuzz(&target, call.seconds)?;
-        rows.push(format!("{target:<20} {}", outcome.text));
-        if !outcome.clean {
+        let (is_clean, text) = fuzz(&target, call.seconds)?;
+        rows.push(format!("{target:<20} {text}"));
+        if !is_clean {
             findings.push(target);
         }
     }
@@ -77,12 +77,8 @@ fn targets() -> Result<Vec<String>> {
     Ok(names)
 }
 
-struct FuzzResult {
-    clean: bool,
-    text: String,
-}
-
-fn fuzz(target: &str, seconds: u64) -> Result<FuzzResult> {
+/// Returns whether there was no finding, and the result in words.
+fn fuzz(target: &str, seconds: u64) -> Result<(bool, String)> {
     let limit = format!("-max_total_time={seconds}");
     // New inputs go into the first directory; the second is only read, and is committed.
     let (corpus, seeds) = (format!("fuzz/corpus/{target}"), format!("fuzz/seeds/{target}"));
@@ -106,10 +102,8 @@ fn fuzz(target: &str, seconds: u64) -> Result<FuzzResult> {
     }
     let status = child.wait()?;
     Ok(match done {
-        Some(text) if status.success() => {
-            FuzzResult { clean: true, text: format!("{text}, clean") }
-        }
-        _ => FuzzResult { clean: false, text: format!("FINDING or fault ({status})") },
+        Some(text) if status.success() => (true, format!("{text}, clean")),
+        _ => (false, format!("FINDING or fault ({status})")),
     })
 }
 

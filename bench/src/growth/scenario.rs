@@ -7,49 +7,42 @@ use super::data::{Group, MONTH_DAYS};
 use crate::calls::device_page;
 use crate::client::Call;
 use crate::fairness::data::{device_code, last_days};
+use crate::rounds::Against;
 
 /// Number of concurrent connections.
 pub(super) const CONNECTIONS: usize = 4;
 /// Calls of a read, for devices or pages that are spread over the group.
 const SPREAD: usize = 16;
 
-/// How the cost may grow with the devices of a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Growth {
-    None,
-    /// In proportion to the size of the answer.
-    WithAnswer,
-}
+/// A list may cost this many times as much as sending its bytes. The cost of any other read must
+/// not grow with the devices of a group.
+const SENDING_AIM: Against = Against::Sending(3.0);
 
 /// A read of one group.
 pub(super) struct Read {
     pub(super) name: &'static str,
-    pub(super) growth: Growth,
+    pub(super) against: Against,
     /// The calls, with the session of the group.
     pub(super) calls: fn(&Group, &str) -> anyhow::Result<Vec<Call>>,
 }
 
 /// Every read.
 pub(super) fn all() -> [Read; 7] {
-    let read = |name, growth, calls| Read { name, growth, calls };
+    let read = |name, against, calls| Read { name, against, calls };
     [
-        read("summary of a month", Growth::None, |_, token| of_month(Summary::PATH, token)),
-        read("device page, any depth", Growth::None, device_pages),
-        read("profile of a device", Growth::None, |group, token| {
+        read("summary of a month", Against::Nothing, |_, token| of_month(Summary::PATH, token)),
+        read("device page, any depth", Against::Nothing, device_pages),
+        read("profile of a device", Against::Nothing, |group, token| {
             of_devices(DeviceProfile::PATH, group, token)
         }),
-        read("aisles of a device", Growth::None, |group, token| {
+        read("aisles of a device", Against::Nothing, |group, token| {
             of_devices(DeviceAisle::PATH, group, token)
         }),
-        read("best sellers of a month", Growth::None, |_, token| {
+        read("best sellers of a month", Against::Nothing, |_, token| {
             of_month(BestSellingProduct::PATH, token)
         }),
-        read("profile of a group", Growth::WithAnswer, |_, token| {
-            of_month(DeviceProfile::PATH, token)
-        }),
-        read("aisles of a group", Growth::WithAnswer, |_, token| {
-            of_month(DeviceAisle::PATH, token)
-        }),
+        read("profile of a group", SENDING_AIM, |_, token| of_month(DeviceProfile::PATH, token)),
+        read("aisles of a group", SENDING_AIM, |_, token| of_month(DeviceAisle::PATH, token)),
     ]
 }
 
