@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 use std::fs;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,6 +29,11 @@ use crate::client::Client;
 use crate::options::LimitServer;
 use crate::subject::Subject;
 
+/// The files of the limit server in its directory.
+const CERT: &str = "limit-cert.pem";
+const KEY: &str = "limit-key.pem";
+const PAGE: &str = "limit-page.json";
+
 /// The limit server, running.
 pub(crate) struct Limit {
     /// Its process.
@@ -48,17 +53,11 @@ impl Limit {
     /// # Errors
     /// When it does not start.
     pub(crate) fn start(dir: &Path, page: &[u8]) -> anyhow::Result<Limit> {
-        fs::create_dir_all(dir)?;
-        let [cert, key, body] =
-            ["limit-cert.pem", "limit-key.pem", "limit-page.json"].map(|name| dir.join(name));
-        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
-        fs::write(&cert, made.cert.pem())?;
-        fs::write(&key, made.signing_key.serialize_pem())?;
-        fs::write(&body, page)?;
+        let cert = write_certificate(dir)?;
+        fs::write(dir.join(PAGE), page)?;
         let address = free_address()?;
         let mut command = Command::new(std::env::current_exe()?);
-        command.arg("limit-server").arg("--cert").arg(&cert).arg("--key").arg(key);
-        command.arg("--page").arg(body).arg("--listen").arg(address.to_string());
+        command.arg("limit-server").arg(dir).arg(address.to_string());
         command.stdin(Stdio::piped()).stdout(Stdio::null());
         let mut process = Process::start(&mut command)?;
         let since = Instant::now();
@@ -71,6 +70,16 @@ impl Limit {
     }
 }
 
+/// Creates a directory with a certificate and its key; returns the path of the certificate.
+fn write_certificate(dir: &Path) -> anyhow::Result<PathBuf> {
+    fs::create_dir_all(dir)?;
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
+    fs::write(dir.join(KEY), made.signing_key.serialize_pem())?;
+    let cert = dir.join(CERT);
+    fs::write(&cert, made.cert.pem())?;
+    Ok(cert)
+}
+
 /// Runs the limit server until stdin ends.
 ///
 /// # Errors
@@ -81,8 +90,8 @@ pub(crate) fn serve(options: &LimitServer) -> anyhow::Result<()> {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         std::process::exit(0);
     });
-    let acceptor = acceptor(&options.cert, &options.key)?;
-    let page = Bytes::from(fs::read(&options.page)?);
+    let acceptor = acceptor(&options.dir)?;
+    let page = Bytes::from(fs::read(options.dir.join(PAGE))?);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         answer_all(TcpListener::bind(options.listen).await?, &acceptor, &page).await
@@ -110,13 +119,13 @@ async fn answer_all(
     }
 }
 
-fn acceptor(cert: &Path, key: &Path) -> anyhow::Result<TlsAcceptor> {
-    let chain = CertificateDer::pem_file_iter(cert)?.collect::<Result<Vec<_>, _>>()?;
+fn acceptor(dir: &Path) -> anyhow::Result<TlsAcceptor> {
+    let chain = vec![CertificateDer::from_pem_file(dir.join(CERT))?];
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_no_client_auth()
-        .with_single_cert(chain, PrivateKeyDer::from_pem_file(key)?)?;
+        .with_single_cert(chain, PrivateKeyDer::from_pem_file(dir.join(KEY))?)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
@@ -146,13 +155,10 @@ mod tests {
     /// A limit server in this process.
     async fn limit(page: &'static str) -> Client {
         let dir = tempfile::tempdir().unwrap();
-        let [cert, key] = ["cert.pem", "key.pem"].map(|name| dir.path().join(name));
-        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-        fs::write(&cert, made.cert.pem()).unwrap();
-        fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+        let cert = write_certificate(dir.path()).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let acceptor = acceptor(&cert, &key).unwrap();
+        let acceptor = acceptor(dir.path()).unwrap();
         tokio::spawn(async move {
             answer_all(listener, &acceptor, &Bytes::from_static(page.as_bytes())).await
         });

@@ -39,17 +39,9 @@ pub(crate) enum Helper {
 /// Arguments of the limit server.
 #[derive(Args, Debug)]
 pub(crate) struct LimitServer {
-    /// Certificate, PEM.
-    #[arg(long)]
-    pub(crate) cert: PathBuf,
-    /// Its key, PEM.
-    #[arg(long)]
-    pub(crate) key: PathBuf,
-    /// The body of every answer.
-    #[arg(long)]
-    pub(crate) page: PathBuf,
+    /// The directory of its certificate and key, and of the body of every answer.
+    pub(crate) dir: PathBuf,
     /// Where to listen.
-    #[arg(long)]
     pub(crate) listen: SocketAddr,
 }
 
