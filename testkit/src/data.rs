@@ -109,12 +109,7 @@ impl TestData {
 
     /// Returns new data on SQLite regardless of the run's engine, for tests of files.
     pub fn sqlite() -> TestData {
-        TestData::in_directory(TempDir::new().unwrap())
-    }
-
-    /// Returns the data of a directory, which may have some already.
-    pub fn in_directory(directory: TempDir) -> TestData {
-        TestData::Directory(Arc::new(directory))
+        TestData::Directory(Arc::new(TempDir::new().unwrap()))
     }
 
     /// Returns new data on PostgreSQL regardless of the run's engine. On Citus its tables already

@@ -13,11 +13,12 @@ const SECONDS: u64 = 600;
 
 /// Fuzzes one target or all of them, and ends with a table of the runs.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let call = Call::read(arguments)?;
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (target, seconds) = read(&words)?;
     let all = targets()?;
-    let chosen = match &call.target {
+    let chosen = match target.map(str::to_owned) {
         None => all,
-        Some(target) if all.contains(target) => vec![target.clone()],
+        Some(target) if all.contains(&target) => vec![target],
         Some(target) => bail!("there is no fuzz target `{target}`; there are: {}", all.join(", ")),
     };
     packages::ensure(packages::FOR_FUZZ)?;
@@ -26,7 +27,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut findings = Vec::new();
     let mut rows = Vec::new();
     for target in chosen {
-        let (is_clean, text) = fuzz(&target, call.seconds)?;
+        let (is_clean, text) = fuzz(&target, seconds)?;
         rows.push(format!("{target:<20} {text}"));
         if !is_clean {
             findings.push(target);
@@ -39,30 +40,19 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
 }
 
-#[derive(Debug, PartialEq, Eq)]
-struct Call {
-    target: Option<String>,
-    seconds: u64,
-}
-
-impl Call {
-    fn read(arguments: &[String]) -> Result<Call> {
-        let mut call = Call { target: None, seconds: SECONDS };
-        let mut rest = arguments.iter();
-        while let Some(argument) = rest.next() {
-            match argument.as_str() {
-                "--seconds" => {
-                    let seconds = rest.next().and_then(|value| value.parse().ok());
-                    call.seconds = seconds.context("--seconds wants a number of seconds")?;
-                }
-                name if call.target.is_none() && !name.starts_with('-') => {
-                    call.target = Some(name.to_owned());
-                }
-                other => bail!("fuzz knows no `{other}`: fuzz [TARGET] [--seconds N]"),
-            }
+/// Returns the target, if the arguments name one, and the seconds of each.
+fn read<'a>(words: &[&'a str]) -> Result<(Option<&'a str>, u64)> {
+    let (target, seconds) = match *words {
+        [] => (None, None),
+        ["--seconds", seconds] => (None, Some(seconds)),
+        ["--seconds", seconds, target] | [target, "--seconds", seconds] => {
+            (Some(target), Some(seconds))
         }
-        Ok(call)
-    }
+        [target] if !target.starts_with('-') => (Some(target), None),
+        _ => bail!("fuzz takes [TARGET] [--seconds N]; `cargo xtask help` shows an example"),
+    };
+    let seconds = seconds.map_or(Ok(SECONDS), str::parse);
+    Ok((target, seconds.context("--seconds wants a number of seconds")?))
 }
 
 /// The names of the targets, in order.
@@ -111,16 +101,13 @@ fn fuzz(target: &str, seconds: u64) -> Result<(bool, String)> {
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Result<Call> {
-        Call::read(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
-    }
-
     #[test]
     fn target_and_seconds_come_in_either_order() {
-        let body = Some("body".to_owned());
-        assert_eq!(read("").expect("nothing"), Call { target: None, seconds: 600 });
+        let read = |line: &'static str| read(&line.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(read("").expect("nothing"), (None, 600));
+        assert_eq!(read("--seconds 5").expect("all targets"), (None, 5));
         for line in ["body --seconds 5", "--seconds 5 body"] {
-            assert_eq!(read(line).expect(line), Call { target: body.clone(), seconds: 5 });
+            assert_eq!(read(line).expect(line), (Some("body"), 5));
         }
         for line in ["--seconds", "--seconds soon", "body date", "--second 5"] {
             read(line).expect_err(line);
