@@ -38,17 +38,13 @@ pub(crate) const FOR_FUZZ: &[Package] =
 
 /// Python packages are installed in virtual environments.
 pub(crate) const FOR_PYTHON: &[Package] =
-    &[Package { is_installed: || python(&["-c", "import ensurepip, venv"]), name: "python3-venv" }];
+    &[Package { is_installed: has_venv, name: "python3-venv" }];
 
 /// Generated clients are tested in TypeScript as well as Python.
 pub(crate) const FOR_CLIENTS: &[Package] = &[
     Package { is_installed: || has_program("node"), name: "nodejs" },
     Package { is_installed: || has_program("npm"), name: "npm" },
 ];
-
-/// typos is installed by pip.
-pub(crate) const FOR_SPELLING: &[Package] =
-    &[Package { is_installed: || python(&["-m", "pip", "--version"]), name: "python3-pip" }];
 
 const POSTGRESQL: &str = "postgresql";
 const CHINESE_FONT: &str = "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc";
@@ -103,9 +99,10 @@ fn has_program(program: &str) -> bool {
     directories.into_iter().any(|directory| Path::new(&directory).join(program).is_file())
 }
 
-/// Returns whether Python succeeds with these arguments.
-fn python(arguments: &[&str]) -> bool {
-    process::program("python3").is_ok_and(|mut python| process::succeeds(python.args(arguments)))
+/// Returns whether Python can create virtual environments.
+fn has_venv() -> bool {
+    let import = ["-c", "import ensurepip, venv"];
+    process::program("python3").is_ok_and(|mut python| process::succeeds(python.args(import)))
 }
 
 fn is_root() -> Result<bool> {
