@@ -11,7 +11,7 @@ use kiosque_contract::{
 use kiosque_testkit::Rng;
 use serde_json::json;
 
-use crate::client::{Call, Client};
+use crate::client::{Call, Client, Connection};
 use crate::fleet;
 use crate::load::Workload;
 use crate::options::Size;
@@ -27,6 +27,20 @@ const TRADE_NUMBERS: usize = 20_000;
 pub(crate) fn login(name: &str) -> anyhow::Result<Call> {
     let request = LoginRequest { username: name.to_owned(), password: fleet::password(name) };
     Call::new(LogIn::PATH, None, &request)
+}
+
+/// Logs in an account, which selects its group; returns the token.
+///
+/// # Errors
+/// When the login is refused, or selects another group.
+pub(crate) async fn log_in(
+    connection: &mut Connection,
+    name: &str,
+    group: &str,
+) -> anyhow::Result<String> {
+    let session: SessionData = connection.ask(&login(name)?).await?;
+    ensure!(session.group_id == group, "{name} has selected {}", session.group_id);
+    Ok(session.access_token)
 }
 
 /// A login of the first account that does nothing but log in.
@@ -53,12 +67,8 @@ impl Sessions {
         let mut connection = client.connect().await?;
         let mut tokens = Vec::new();
         for account in fleet::readers(size) {
-            let session: SessionData = connection.ask(&login(&account.login_name)?).await?;
-            ensure!(
-                session.group_id == fleet::group_id(account.group),
-                "another group: {session:?}"
-            );
-            tokens.push(session.access_token);
+            let group = fleet::group_id(account.group);
+            tokens.push(log_in(&mut connection, &account.login_name, &group).await?);
         }
         Ok(Sessions { tokens, size: size.clone(), workers })
     }

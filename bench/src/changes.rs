@@ -13,7 +13,7 @@ use crate::client::{Call, Client, Connection};
 use crate::fleet::group_of;
 use crate::ingest;
 use crate::input::Input;
-use crate::kiosque::{Kiosque, Server};
+use crate::kiosque::Kiosque;
 use crate::load::LoadResult;
 use crate::measure;
 use crate::options::{Effort, Size};
@@ -46,7 +46,9 @@ const RECORDS: i64 = 500;
 
 /// A server with sessions of all groups, and its clients.
 struct Bench<'a> {
+    kiosque: &'a Kiosque,
     size: &'a Size,
+    effort: &'a Effort,
     key: String,
     sessions: Sessions,
     integrators: Client,
@@ -91,18 +93,7 @@ impl Follower {
     }
 }
 
-impl<'a> Bench<'a> {
-    async fn start(
-        kiosque: &Kiosque,
-        server: &Server,
-        size: &'a Size,
-    ) -> anyhow::Result<Bench<'a>> {
-        let key = kiosque.operator_key("orders")?;
-        let integrators = server.client()?;
-        let sessions = Sessions::open(&integrators, size, 1).await?;
-        Ok(Bench { size, key, sessions, integrators, operator: server.operator()?, sent: 0 })
-    }
-
+impl Bench<'_> {
     /// Returns this number of new orders of the devices of some groups, with the group of the last
     /// one.
     fn lines(&mut self, orders: usize, groups: usize) -> anyhow::Result<(Vec<u8>, usize)> {
@@ -176,6 +167,88 @@ impl<'a> Bench<'a> {
         ensure!(followers.try_join_next().is_none(), "a request for changes failed");
         Ok(rate)
     }
+
+    /// Orders that the same node takes.
+    async fn of_stream(&mut self) -> anyhow::Result<Row> {
+        let rounds = self.stream_to(CHANGES).await?;
+        let row = Row::new("change that the node takes").p99_of(&rounds, Some(AIM));
+        Ok(row.noted("from the request with the order to the end of the answer that waited"))
+    }
+
+    /// Measures the answers to this number of streamed orders, in each round.
+    async fn stream_to(&mut self, changes: usize) -> anyhow::Result<Vec<LoadResult>> {
+        let key = self.key.clone();
+        let mut rounds = Vec::new();
+        for _ in 0..self.effort.rounds {
+            let mut operator = self.operator.connect().await?;
+            let send = async |line| {
+                let (call, sent) = (Call::orders(&key, line)?, Instant::now());
+                operator.post(&call).await?;
+                Ok(sent)
+            };
+            rounds.push(self.answers(changes, send).await?);
+        }
+        Ok(rounds)
+    }
+
+    /// Orders imported by a command; the time begins when the command has ended.
+    async fn of_command(&mut self) -> anyhow::Result<Row> {
+        let kiosque = self.kiosque;
+        let file = kiosque.file_next_to("changes.ndjson");
+        let mut rounds = Vec::new();
+        for _ in 0..self.effort.rounds {
+            let send = async |line: Vec<u8>| {
+                std::fs::write(&file, line)?;
+                let (kiosque, file) = (kiosque.clone(), file.clone());
+                let import = move || kiosque.run(&["import", "orders"], &file);
+                tokio::task::spawn_blocking(import).await??;
+                Ok(Instant::now())
+            };
+            rounds.push(self.answers(SLOW_CHANGES, send).await?);
+        }
+        let row = Row::new("change by a command").p99_of(&rounds, Some(SLOW_AIM));
+        Ok(row.noted("from the end of the command; 0 if the answer was earlier"))
+    }
+
+    /// Orders accepted by another node of the same database.
+    async fn of_another_node(&mut self) -> anyhow::Result<Row> {
+        let node = self.kiosque.another_node()?;
+        let server = node.serve_ready(&calls::first_login(self.size)?).await?;
+        let own = std::mem::replace(&mut self.operator, server.operator()?);
+        let rounds = self.stream_to(SLOW_CHANGES).await?;
+        self.operator = own;
+        server.process.stop()?;
+        Ok(Row::new("change that another node takes").p99_of(&rounds, Some(SLOW_AIM)))
+    }
+
+    /// The stream of orders, each time paired with the stream alone.
+    async fn during_followers(&mut self) -> anyhow::Result<Vec<Row>> {
+        let (half, groups) = (self.size.groups.div_ceil(2), self.size.groups);
+        let mut ratios = [const { Vec::new() }; 3];
+        for round in 1..=self.effort.rounds {
+            // Rates fall as the data grows: the stream alone is measured before and after.
+            let before = self.stream().await?;
+            let waiting = self.stream_during(half..groups, WAITING).await?;
+            let after = self.stream().await?;
+            let reading = self.stream_during(0..half, 1).await?;
+            let alone = f64::midpoint(before, after);
+            eprintln!("round {round}: {alone:.0} orders/s; followers: {waiting:.0}, {reading:.0}");
+            let [noise, while_waiting, while_reading] = &mut ratios;
+            noise.push(after / before);
+            while_waiting.push(waiting / alone);
+            while_reading.push(reading / after);
+        }
+        let names = [
+            ("orders streamed, paired with the same once more", None),
+            ("orders streamed while requests wait in other groups", Some(RATE_AIM)),
+            ("orders streamed while each group has a reader of its changes", None),
+        ];
+        let rows = names
+            .into_iter()
+            .zip(ratios)
+            .map(|((name, aim), ratios)| Row::about(name, Spread::of(ratios), " × alone", aim));
+        Ok(rows.collect())
+    }
 }
 
 /// Measures the feed on separate data.
@@ -184,111 +257,26 @@ impl<'a> Bench<'a> {
 /// Something cannot be run, or is answered wrongly.
 pub(crate) async fn run(run: &Run<'_>, input: &Input) -> anyhow::Result<Vec<Row>> {
     let size = &input.size;
-    let effort = &run.options.effort;
     ensure!(size.groups >= 2, "--groups: at least 2");
     let kiosque = run.kiosque(input.dir.join("data-changes"));
     kiosque.begin_with(&input.fleet)?;
     let server = kiosque.serve_ready(&calls::first_login(size)?).await?;
-    let mut bench = Bench::start(&kiosque, &server, size).await?;
-    let mut rows = vec![of_stream(&mut bench, effort).await?];
-    rows.push(of_command(&mut bench, &kiosque, effort).await?);
+    let integrators = server.client()?;
+    let mut bench = Bench {
+        kiosque: &kiosque,
+        size,
+        effort: &run.options.effort,
+        key: kiosque.operator_key("orders")?,
+        sessions: Sessions::open(&integrators, size, 1).await?,
+        integrators,
+        operator: server.operator()?,
+        sent: 0,
+    };
+    let mut rows = vec![bench.of_stream().await?, bench.of_command().await?];
     if !run.engine.has_files() {
-        rows.push(of_another_node(&mut bench, &kiosque, effort).await?);
+        rows.push(bench.of_another_node().await?);
     }
-    rows.extend(during_followers(&mut bench, effort).await?);
+    rows.extend(bench.during_followers().await?);
     kiosque.discard(server)?;
     Ok(rows)
-}
-
-/// Orders that the same node takes.
-async fn of_stream(bench: &mut Bench<'_>, effort: &Effort) -> anyhow::Result<Row> {
-    let rounds = stream_to(bench, CHANGES, effort).await?;
-    let row = Row::new("change that the node takes").p99_of(&rounds, Some(AIM));
-    Ok(row.noted("from the request with the order to the end of the answer that waited"))
-}
-
-/// Measures the answers to this number of streamed orders, in each round.
-async fn stream_to(
-    bench: &mut Bench<'_>,
-    changes: usize,
-    effort: &Effort,
-) -> anyhow::Result<Vec<LoadResult>> {
-    let key = bench.key.clone();
-    let mut rounds = Vec::new();
-    for _ in 0..effort.rounds {
-        let mut operator = bench.operator.connect().await?;
-        let send = async |line| {
-            let (call, sent) = (Call::orders(&key, line)?, Instant::now());
-            operator.post(&call).await?;
-            Ok(sent)
-        };
-        rounds.push(bench.answers(changes, send).await?);
-    }
-    Ok(rounds)
-}
-
-/// Orders imported by a command; the time begins when the command has ended.
-async fn of_command(
-    bench: &mut Bench<'_>,
-    kiosque: &Kiosque,
-    effort: &Effort,
-) -> anyhow::Result<Row> {
-    let file = kiosque.file_next_to("changes.ndjson");
-    let mut rounds = Vec::new();
-    for _ in 0..effort.rounds {
-        let send = async |line: Vec<u8>| {
-            std::fs::write(&file, line)?;
-            let (kiosque, file) = (kiosque.clone(), file.clone());
-            tokio::task::spawn_blocking(move || kiosque.run(&["import", "orders"], &file))
-                .await??;
-            Ok(Instant::now())
-        };
-        rounds.push(bench.answers(SLOW_CHANGES, send).await?);
-    }
-    let row = Row::new("change by a command").p99_of(&rounds, Some(SLOW_AIM));
-    Ok(row.noted("from the end of the command; 0 if the answer was earlier"))
-}
-
-/// Orders accepted by another node of the same database.
-async fn of_another_node(
-    bench: &mut Bench<'_>,
-    kiosque: &Kiosque,
-    effort: &Effort,
-) -> anyhow::Result<Row> {
-    let node = kiosque.another_node()?;
-    let server = node.serve_ready(&calls::first_login(bench.size)?).await?;
-    let own = std::mem::replace(&mut bench.operator, server.operator()?);
-    let rounds = stream_to(bench, SLOW_CHANGES, effort).await?;
-    bench.operator = own;
-    server.process.stop()?;
-    Ok(Row::new("change that another node takes").p99_of(&rounds, Some(SLOW_AIM)))
-}
-
-/// The stream of orders, each time paired with the stream alone.
-async fn during_followers(bench: &mut Bench<'_>, effort: &Effort) -> anyhow::Result<Vec<Row>> {
-    let (half, groups) = (bench.size.groups.div_ceil(2), bench.size.groups);
-    let mut ratios = [const { Vec::new() }; 3];
-    for round in 1..=effort.rounds {
-        // Rates fall as the data grows: the stream alone is measured before and after.
-        let before = bench.stream().await?;
-        let waiting = bench.stream_during(half..groups, WAITING).await?;
-        let after = bench.stream().await?;
-        let reading = bench.stream_during(0..half, 1).await?;
-        let alone = f64::midpoint(before, after);
-        eprintln!("round {round}: {alone:.0} orders/s; followers: {waiting:.0}, {reading:.0}");
-        let [noise, while_waiting, while_reading] = &mut ratios;
-        noise.push(after / before);
-        while_waiting.push(waiting / alone);
-        while_reading.push(reading / after);
-    }
-    let names = [
-        ("orders streamed, paired with the same once more", None),
-        ("orders streamed while requests wait in other groups", Some(RATE_AIM)),
-        ("orders streamed while each group has a reader of its changes", None),
-    ];
-    let rows = names
-        .into_iter()
-        .zip(ratios)
-        .map(|((name, aim), ratios)| Row::about(name, Spread::of(ratios), " × alone", aim));
-    Ok(rows.collect())
 }

@@ -73,17 +73,16 @@ pub(crate) async fn run(run: &Run<'_>, input: &Input) -> anyhow::Result<Vec<Row>
     let server = kiosque.serve_ready(&calls::first_login(size)?).await?;
     let client = server.operator()?;
     let cookie = client.sign_in(&key).await?;
+    let mut users = Users { client: &client, cookie, key: &key, size, sold: 0 };
     let mut rows = Vec::new();
-    let mut number = 0;
     for pages in pages(size) {
         let mut rounds = Vec::new();
         for round in 1..=effort.rounds {
-            let span = (effort.span(), &mut number);
-            rounds.push(open(&client, (&pages, &cookie), (size, &key), span).await?);
+            rounds.push(users.open(&pages, effort.span()).await?);
             eprintln!("round {round}: {}", pages.name);
         }
         rows.push(Row::new(format!("console, {}", pages.name)).p99_of(&rounds, pages.aim));
-        rows.extend(sizes(&client, &pages, &cookie).await?);
+        rows.extend(users.sizes(&pages).await?);
     }
     rows.extend(first_paint(&server, &key));
     rows.push(imported);
@@ -91,51 +90,55 @@ pub(crate) async fn run(run: &Run<'_>, input: &Input) -> anyhow::Result<Vec<Row>
     Ok(rows)
 }
 
-/// Opens pages at the pace of [`PEOPLE`], while orders arrive.
-async fn open(
-    client: &Client,
-    (pages, cookie): (&Pages, &str),
-    (size, key): (&Size, &str),
-    (span, number): (Duration, &mut usize),
-) -> anyhow::Result<LoadResult> {
-    let calls = pages.paths.iter().map(|path| Call::page(path, cookie, None));
-    let workload = Workload::shared(PEOPLE, calls.collect::<anyhow::Result<_>>()?);
-    let connections = client.connect_all(PEOPLE).await?;
-    let opening = load::run(connections, &workload, span, Pace::Steady(PAGES_PER_SECOND));
-    let (opened, ()) = tokio::try_join!(opening, sell(client, (size, key), (span, number)))?;
-    opened.1.all_good().context(pages.name)
+/// The users of the console, and the devices that send orders meanwhile.
+struct Users<'a> {
+    client: &'a Client,
+    cookie: String,
+    key: &'a str,
+    size: &'a Size,
+    /// The orders that were sent.
+    sold: usize,
 }
 
-/// Sends one order of now after the other, each of another device.
-async fn sell(
-    client: &Client,
-    (size, key): (&Size, &str),
-    (span, number): (Duration, &mut usize),
-) -> anyhow::Result<()> {
-    let mut connection = client.connect().await?;
-    let started = Instant::now();
-    while started.elapsed() < span {
-        let device = *number % size.devices;
-        let line = order_of_now(&format!("console-{number}"), device, size);
-        connection.post(&Call::orders(key, line)?).await?;
-        *number += 1;
-        tokio::time::sleep(ORDER_PAUSE).await;
+impl Users<'_> {
+    /// Opens pages at the pace of [`PEOPLE`], while orders arrive.
+    async fn open(&mut self, pages: &Pages, span: Duration) -> anyhow::Result<LoadResult> {
+        let calls = pages.paths.iter().map(|path| Call::page(path, &self.cookie, None));
+        let workload = Workload::shared(PEOPLE, calls.collect::<anyhow::Result<_>>()?);
+        let connections = self.client.connect_all(PEOPLE).await?;
+        let opening = load::run(connections, &workload, span, Pace::Steady(PAGES_PER_SECOND));
+        let (opened, ()) = tokio::try_join!(opening, self.sell(span))?;
+        opened.1.all_good().context(pages.name)
     }
-    Ok(())
-}
 
-/// Returns the size of a page, and of its compressed form.
-async fn sizes(client: &Client, pages: &Pages, cookie: &str) -> anyhow::Result<Vec<Row>> {
-    let mut connection = client.connect().await?;
-    let path = pages.paths.first().context("no page")?;
-    let mut rows = Vec::new();
-    for (coding, name, aim) in [(None, "size", PAGE_AIM), (Some("zstd"), "sent size", SENT_AIM)] {
-        let body = connection.post(&Call::page(path, cookie, coding)?).await?;
-        let name = format!("{name} of console, {}", pages.name);
-        let bytes = Spread::of([measure::count(body.len())]);
-        rows.push(Row::about(name, bytes, " bytes", Some(aim)));
+    /// Sends one order of now after the other, each of another device.
+    async fn sell(&mut self, span: Duration) -> anyhow::Result<()> {
+        let mut connection = self.client.connect().await?;
+        let started = Instant::now();
+        while started.elapsed() < span {
+            let device = self.sold % self.size.devices;
+            let line = order_of_now(&format!("console-{}", self.sold), device, self.size);
+            connection.post(&Call::orders(self.key, line)?).await?;
+            self.sold += 1;
+            tokio::time::sleep(ORDER_PAUSE).await;
+        }
+        Ok(())
     }
-    Ok(rows)
+
+    /// Returns the size of a page, and of its compressed form.
+    async fn sizes(&self, pages: &Pages) -> anyhow::Result<Vec<Row>> {
+        let mut connection = self.client.connect().await?;
+        let path = pages.paths.first().context("no page")?;
+        let mut rows = Vec::new();
+        for (coding, name, aim) in [(None, "size", PAGE_AIM), (Some("zstd"), "sent size", SENT_AIM)]
+        {
+            let body = connection.post(&Call::page(path, &self.cookie, coding)?).await?;
+            let name = format!("{name} of console, {}", pages.name);
+            let bytes = Spread::of([measure::count(body.len())]);
+            rows.push(Row::about(name, bytes, " bytes", Some(aim)));
+        }
+        Ok(rows)
+    }
 }
 
 /// Measures the time until Chromium has painted the overview; adds no row without Chromium.

@@ -88,7 +88,7 @@ pub(crate) async fn run(run: &Run<'_>) -> anyhow::Result<Vec<Row>> {
     let server = kiosque.serve_ready(&login("b")?).await?;
     let client = server.client()?;
     let cookie = server.operator()?.sign_in(&key).await?;
-    let tokens = data::log_in(&client, cookie).await?;
+    let tokens = data::Tokens::new(&client, cookie).await?;
     let loads = neighbor::loads(&tokens, size)?;
     let mut subject =
         Subject { kiosque: &kiosque, server: &server, client, key, tokens, size, measured: 0 };

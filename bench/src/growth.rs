@@ -7,7 +7,7 @@ mod scenario;
 
 use anyhow::Context;
 
-use crate::calls::login;
+use crate::calls::{log_in, login};
 use crate::fairness::data::{device_code, order_list};
 use crate::load::Workload;
 use crate::measure;
@@ -49,9 +49,10 @@ pub(crate) async fn run(run: &Run<'_>) -> anyhow::Result<Vec<Row>> {
 /// Measures each read of each group, and how its cost grows with the groups.
 async fn reads(run: &Run<'_>, subject: &Subject<'_>, groups: &[Group]) -> anyhow::Result<Vec<Row>> {
     let reads = scenario::all();
+    let mut connection = subject.client.connect().await?;
     let mut tokens = Vec::new();
     for group in groups {
-        tokens.push(data::token(subject.client, &group.name).await?);
+        tokens.push(log_in(&mut connection, &group.name, &group.name).await?);
     }
     let mut scenarios = Vec::new();
     for read in &reads {
@@ -82,7 +83,7 @@ async fn busy_device(
     largest: &Group,
 ) -> anyhow::Result<Vec<Row>> {
     let effort = &run.options.effort;
-    let token = data::token(subject.client, BUSY).await?;
+    let token = log_in(&mut subject.client.connect().await?, BUSY, BUSY).await?;
     let list = |since| {
         let call = order_list(&token, &device_code(BUSY, 0), since)?;
         anyhow::Ok(Workload::shared(CONNECTIONS, vec![call]))

@@ -5,12 +5,12 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use kiosque_contract::endpoint::QueryOrderList;
-use kiosque_contract::{DashboardFilter, Endpoint, OrderFilter, SessionData};
+use kiosque_contract::{DashboardFilter, Endpoint, OrderFilter};
 use serde_json::{Value, json};
 
-use crate::calls::{login, paged};
+use crate::calls::{log_in, paged};
 use crate::client::{Call, Client};
 use crate::fleet::password;
 use crate::input::write_whole;
@@ -45,6 +45,18 @@ pub(super) struct Tokens {
     pub(super) a: String,
     pub(super) b: String,
     pub(super) console: String,
+}
+
+impl Tokens {
+    /// Logs in both tenants.
+    ///
+    /// # Errors
+    /// When a login is refused.
+    pub(super) async fn new(client: &Client, console: String) -> anyhow::Result<Tokens> {
+        let mut connection = client.connect().await?;
+        let a = log_in(&mut connection, "a", LARGE).await?;
+        Ok(Tokens { a, b: log_in(&mut connection, "b", SMALL).await?, console })
+    }
 }
 
 impl FairnessSize {
@@ -119,7 +131,7 @@ pub(crate) fn products() -> Vec<Value> {
     (0..PRODUCTS).map(product).collect()
 }
 
-/// An account that [`login`] logs in.
+/// An account that [`log_in`] logs in.
 pub(crate) fn account(name: &str, groups: &[&str]) -> Value {
     json!({ "login_name": name, "password": password(name),
         "third_party_api": true, "groups": groups })
@@ -210,20 +222,6 @@ pub(super) fn new_order(number: usize) -> anyhow::Result<Vec<u8>> {
 pub(super) fn heartbeat(device: usize) -> Vec<u8> {
     let code = device_code(SMALL, device % DEVICES);
     format!("{}\n", json!({ "deviceCode": code })).into_bytes()
-}
-
-/// Logs in both tenants. `console` is the cookie of the operator.
-///
-/// # Errors
-/// When a login is refused.
-pub(super) async fn log_in(client: &Client, console: String) -> anyhow::Result<Tokens> {
-    let mut connection = client.connect().await?;
-    let mut token = async |name: &str, group: &str| {
-        let session: SessionData = connection.ask(&login(name)?).await?;
-        ensure!(session.group_id == group, "{name} has selected {}", session.group_id);
-        anyhow::Ok(session.access_token)
-    };
-    Ok(Tokens { a: token("a", LARGE).await?, b: token("b", SMALL).await?, console })
 }
 
 /// Page 1 of each device of tenant B.

@@ -4,11 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::ensure;
-use kiosque_contract::SessionData;
 use serde_json::{Value, json};
 
-use crate::calls::login;
-use crate::client::Client;
 use crate::fairness::data::{
     DAY, Files, PRODUCTS, account, device_code, devices, products, write_many, write_order,
 };
@@ -70,13 +67,4 @@ fn write_orders(groups: &[Group], size: &FairnessSize, out: &mut impl Write) -> 
         }
     }
     write_many(out, BUSY, BUSY, size)
-}
-
-/// Logs an account in.
-///
-/// # Errors
-/// When the login is refused.
-pub(super) async fn token(client: &Client, account: &str) -> anyhow::Result<String> {
-    let session: SessionData = client.connect().await?.ask(&login(account)?).await?;
-    Ok(session.access_token)
 }
