@@ -9,12 +9,13 @@ use kiosque_client::{Account, GroupClient, Observer, Zone};
 use kiosque_contract::Endpoint;
 use kiosque_contract::endpoint::Summary;
 use serde_json::json;
+use tokio::sync::OnceCell;
 
 use crate::error::CommandError;
 use crate::places::Places;
 use crate::refusal::Refused;
 use crate::resolve::Resolved;
-use crate::session_file::{Content, SessionFile};
+use crate::session_file::SessionFile;
 
 /// The number of replaced sessions of one process from which on it prints a message. One is usual:
 /// another user of the account has logged in since the last command.
@@ -28,6 +29,7 @@ pub struct Remote {
     profile: Resolved,
     file: SessionFile,
     account: Account,
+    zone: OnceCell<Option<Zone>>,
     /// Prints the message about replaced sessions once.
     warning: Once,
 }
@@ -36,7 +38,7 @@ pub struct Remote {
 pub struct Turn<'t> {
     /// The account.
     pub account: &'t Account,
-    content: &'t mut Content,
+    zone: &'t OnceCell<Option<Zone>>,
 }
 
 /// Whether a refused password is sent again.
@@ -58,7 +60,7 @@ impl Remote {
     ) -> Result<Remote, CommandError> {
         let account = Account::open(profile.client_profile(observer)?)?;
         let file = SessionFile::of(&places.sessions, &profile.name)?;
-        Ok(Remote { profile, file, account, warning: Once::new() })
+        Ok(Remote { profile, file, account, zone: OnceCell::new(), warning: Once::new() })
     }
 
     /// Returns the profile.
@@ -120,7 +122,7 @@ impl Remote {
         let mut content = before.clone();
         let session = self.account.session();
         session.resume(content.session.take()).await?;
-        let mut turn = Turn { account: &self.account, content: &mut content };
+        let mut turn = Turn { account: &self.account, zone: &self.zone };
         let result = self.watched(work(&mut turn)).await;
         content.session = session.stored().await?;
         match &result {
@@ -180,18 +182,18 @@ impl Turn<'_> {
     }
 
     /// Returns the platform's time zone, which is in the summary; `None` if the server does not
-    /// send it. It is requested once, and stored with the session.
+    /// send it. A process requests it once. It is not stored: the server may have other data when
+    /// the next process runs.
     ///
     /// # Errors
     /// The summary was refused.
-    pub async fn platform_zone(&mut self) -> Result<Option<Zone>, CommandError> {
-        if self.content.time_zone.is_none() {
+    pub async fn platform_zone(&self) -> Result<Option<Zone>, CommandError> {
+        let requested = self.zone.get_or_try_init(async || {
             let group = self.account.default_group();
             let summary = group.call_path(Summary::PATH, &json!({})).await?;
             let name = summary.get("timeZone").and_then(serde_json::Value::as_str);
-            self.content.time_zone = Some(name.unwrap_or_default().to_owned());
-        }
-        let name = self.content.time_zone.as_deref().unwrap_or_default();
-        Ok(Zone::named(name).ok())
+            Ok(Zone::named(name.unwrap_or_default()).ok())
+        });
+        requested.await.cloned()
     }
 }

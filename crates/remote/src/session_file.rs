@@ -35,8 +35,6 @@ pub(crate) struct Content {
     username: String,
     /// The session stored by the last process.
     pub(crate) session: Option<StoredSession>,
-    /// The platform's time zone.
-    pub(crate) time_zone: Option<String>,
     /// The password that the server has refused.
     pub(crate) refused: Option<Refused>,
 }
@@ -115,14 +113,15 @@ mod tests {
         let file = SessionFile::of(directory.path(), "default").expect("files");
         let locked = file.lock().await.expect("the lock");
         let mut content = locked.read("https://a/v8", "acme").expect("no file");
-        content.time_zone = Some("Europe/Paris".to_owned());
+        let refused = serde_json::json!({"digest": "d", "message": "m"});
+        content.refused = serde_json::from_value(refused).expect("a refused password");
         locked.write(&content).expect("written");
         assert_eq!(locked.read("https://a/v8", "acme").expect("the content"), content);
         for (url, username) in [("https://b/v8", "acme"), ("https://a/v8", "other")] {
-            assert_eq!(locked.read(url, username).expect("none").time_zone, None);
+            assert_eq!(locked.read(url, username).expect("none").refused, None);
         }
         std::fs::write(&file.session, "{").expect("written");
-        assert_eq!(locked.read("https://a/v8", "acme").expect("none").time_zone, None);
+        assert_eq!(locked.read("https://a/v8", "acme").expect("none").refused, None);
     }
 
     #[tokio::test]

@@ -142,6 +142,24 @@ fn a_span_is_one_of_the_platforms_zone() {
     assert_eq!(print(&["--until", "2026-03-02"]), "orderId  tradeStartTime\n");
 }
 
+/// ORD-6: the zone is the one that the server has now, also when it was started with other data.
+#[test]
+fn the_zone_of_earlier_data_is_not_used() {
+    let mut place = Place::new();
+    place.sandbox.import(OrderLine::new("o", "N-1", "2026-03-02 00:30:00").to_string());
+    place.log_in();
+    let orders = ["orders", "--device", "N-1", "--columns", "tradeStartTime", "--time-zone", "UTC"];
+    let print = |place: &Place| place.run(&orders).success().stdout;
+    assert_eq!(print(&place), "tradeStartTime\n2026-03-01 23:30:00\n");
+    let address = place.server.address().to_string();
+    place.stop();
+    place.sandbox.run_sql("update house set value = 'Asia/Tokyo' where name = 'time_zone'");
+    let serve = ["serve", "--listen", &address, "--operator-listen", "127.0.0.1:0"];
+    place.server = place.sandbox.start(&mut place.sandbox.command(&serve));
+    // The date string is stored.
+    assert_eq!(print(&place), "tradeStartTime\n2026-03-01 15:30:00\n");
+}
+
 /// ORD-24: changes end at the last one, and continue after the cursor.
 #[test]
 fn changes_go_on_after_the_cursor() {
