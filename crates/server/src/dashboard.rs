@@ -6,7 +6,6 @@ mod kpi;
 mod range;
 
 use std::cmp::Reverse;
-use std::sync::Arc;
 
 use futures_util::future::{self, BoxFuture};
 use kiosque_contract::{
@@ -15,18 +14,14 @@ use kiosque_contract::{
 };
 use kiosque_listener::Content;
 use kiosque_model::refusal::{Violation, ViolationKind};
-use kiosque_model::{Claim, DeviceCode, GroupId, Refusal};
-use kiosque_store::{
-    AislesJson, DashboardQuery, Device, DeviceElement, DevicePart, OnlineSince, ProfileElement,
-};
+use kiosque_model::{DeviceCode, GroupId, Refusal};
+use kiosque_store::DashboardQuery;
 
 use crate::answer::Data;
-use crate::app::App;
 use crate::call::{Call, Caller, Received, Validate};
 use crate::failure::Failure;
-use crate::large_answers::PARTS_BYTES;
 use crate::request::Violations;
-use device_list::{Elements, ListFormat, ListPart, ReadPart, Totals};
+use device_list::DeviceList;
 
 /// The length of `rankList` (DASH-17).
 const RANKED_MAX: usize = 10;
@@ -175,24 +170,7 @@ async fn device_aisle(
     filter: DashboardFilter,
 ) -> Result<Data<Vec<DeviceAisles>>, Failure> {
     let query = query(&caller.call, filter);
-    let read = reader(&caller, query, |app, query, claim, part| async move {
-        let reports = app.store.reports();
-        if query.devices.is_empty() {
-            let read = reports.group_aisles(claim, query, part, PARTS_BYTES).await?;
-            let AislesJson { json, devices } = read.devices;
-            let totals = Totals { devices, online: 0 };
-            return Ok(ListPart { json, totals, next: read.next });
-        }
-        let visit = |elements: &mut Elements, device: DeviceElement<'_>| {
-            if elements.begin(device.device_code) {
-                elements.json.extend_from_slice(device.json.as_bytes());
-            }
-            Ok(())
-        };
-        let read = reports.device_aisles(claim, query, part, visit).await?;
-        Ok(read.devices.into_part(read.next))
-    });
-    device_list::answer(caller, ListFormat::Plain, read).await
+    device_list::answer(caller, query, DeviceList::Aisles).await
 }
 
 /// `POST …/kioskDashboard/deviceProfile`
@@ -201,14 +179,7 @@ async fn device_profile(
     filter: DashboardFilter,
 ) -> Result<Data<DeviceProfile<'static>>, Failure> {
     let query = query(&caller.call, filter);
-    let read = if query.devices.is_empty() {
-        read_group(&caller, query, |elements, device, online| {
-            device.put_record(online, &mut elements.json);
-        })
-    } else {
-        read_devices(&caller, query)
-    };
-    device_list::answer(caller, ListFormat::List, read).await
+    device_list::answer(caller, query, DeviceList::Profile).await
 }
 
 /// `POST …/kioskDashboard/onlineDevices`
@@ -218,59 +189,7 @@ async fn online_devices(
 ) -> Result<Data<OnlineDevices<'static>>, Failure> {
     let now = caller.call.now;
     let query = DashboardQuery { group: None, devices: Vec::new(), start: now, end: now };
-    let read = read_group(&caller, query, |elements, device, online| {
-        elements.totals.online += i64::from(device.is_online(online));
-        device.put_online(online, &mut elements.json);
-    });
-    device_list::answer(caller, ListFormat::Counted, read).await
-}
-
-/// Returns a function that reads a part of the devices of a whole group, and adds the element of
-/// each with `add`.
-fn read_group(
-    caller: &Caller<'_>,
-    query: DashboardQuery,
-    add: fn(&mut Elements, ProfileElement<'_>, OnlineSince),
-) -> ReadPart {
-    reader(caller, query, move |app, query, claim, part| async move {
-        let online = app.online_since(claim.now);
-        let visit = move |elements: &mut Elements, device: ProfileElement<'_>| {
-            if elements.begin(device.device_code) {
-                add(elements, device, online);
-            }
-            Ok(())
-        };
-        let read = app.store.reports().group_profile(claim, query, part, visit).await?;
-        Ok(read.devices.into_part(read.next))
-    })
-}
-
-/// Returns a function that reads a part of the profile of some devices.
-fn read_devices(caller: &Caller<'_>, query: DashboardQuery) -> ReadPart {
-    reader(caller, query, |app, query, claim, part| async move {
-        let online = app.online_since(claim.now);
-        let visit = move |elements: &mut Elements, device: Device<'_>| {
-            if elements.begin(device.row.device_code) {
-                elements.add(&device.record(online))?;
-            }
-            Ok(())
-        };
-        let read = app.store.reports().device_profile(claim, query, part, visit).await?;
-        Ok(read.devices.into_part(read.next))
-    })
-}
-
-/// Returns a function that reads a part of the answer to a query with `read`.
-fn reader<F>(
-    caller: &Caller<'_>,
-    query: DashboardQuery,
-    read: impl Fn(Arc<App>, DashboardQuery, Claim, DevicePart) -> F + Send + Sync + 'static,
-) -> ReadPart
-where
-    F: Future<Output = Result<ListPart, Failure>> + Send + 'static,
-{
-    let app = Arc::clone(caller.call.app);
-    Box::new(move |claim, part| Box::pin(read(Arc::clone(&app), query.clone(), claim, part)))
+    device_list::answer(caller, query, DeviceList::Online).await
 }
 
 fn product_sales(sales: kiosque_store::ProductSales) -> ProductSales {

@@ -25,6 +25,6 @@ pub(crate) async fn device_page(
         page,
     };
     let online = call.app.online_since(call.now);
-    let (total, records) = call.app.store.reports().device_records(claim, online, query).await?;
+    let (total, records) = call.app.store.reports().device_page(claim, online, query).await?;
     Ok(Data::page(total, page, records.iter()))
 }

@@ -19,12 +19,10 @@ mod best_sellers;
 mod device_aisles;
 mod device_days;
 mod device_part;
-mod device_profile;
 mod device_sums;
 mod figures;
 mod filter;
 mod fleet_sales;
-mod group_aisles;
 mod group_profile;
 mod range;
 mod sales_by_day;
@@ -40,11 +38,8 @@ use crate::hints::GroupFilter;
 use crate::sql::statements;
 
 pub use best_sellers::ProductSales;
-pub use device_aisles::DeviceElement;
 pub use device_part::{DevicePart, DevicesRead};
 pub use fleet_sales::FleetSalesQuery;
-pub use group_aisles::AislesJson;
-pub use group_profile::ProfileElement;
 use range::Range;
 pub use summary::Summary;
 

@@ -12,6 +12,11 @@ pub(crate) fn json(value: &impl Serialize) -> Result<String, Error> {
     serde_json::to_string(value).map_err(|error| Error::Data(format!("rendering: {error}")))
 }
 
+/// Appends the JSON of a value.
+pub(crate) fn put_json(json: &mut Vec<u8>, value: &impl Serialize) -> Result<(), Error> {
+    serde_json::to_writer(json, value).map_err(|error| Error::Data(format!("rendering: {error}")))
+}
+
 /// JSON values in one buffer, each readable as a slice.
 #[derive(Clone, Debug, Default)]
 pub struct JsonRecords {
@@ -20,15 +25,9 @@ pub struct JsonRecords {
 }
 
 impl JsonRecords {
-    /// Adds a value.
-    ///
-    /// # Errors
-    /// It does not serialize; the buffer is no longer usable.
-    pub fn push(&mut self, value: &impl Serialize) -> Result<(), Error> {
-        self.push_with(|json| {
-            serde_json::to_writer(json, value)
-                .map_err(|error| Error::Data(format!("rendering: {error}")))
-        })
+    /// Adds a value. After an error, the buffer is no longer usable.
+    pub(crate) fn push(&mut self, value: &impl Serialize) -> Result<(), Error> {
+        self.push_with(|json| put_json(json, value))
     }
 
     /// Adds the value that `render` appends.

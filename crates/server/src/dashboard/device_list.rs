@@ -5,12 +5,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
 use futures_util::stream;
 use kiosque_listener::{BrokenOff, Content, LaterParts};
 use kiosque_model::Claim;
-use kiosque_store::{DevicePart, Error};
-use serde::Serialize;
+use kiosque_store::{DashboardQuery, DevicePart, DevicesRead};
 
 use crate::answer::Data;
 use crate::app::App;
@@ -24,99 +22,57 @@ const FIRST_DEVICES: usize = 128;
 /// Maximum number of devices of a part.
 const DEVICES_MAX: usize = 1_000;
 
-/// A part of a list.
-pub(super) struct ListPart {
-    /// A comma and the JSON of each element, so that parts can be concatenated.
-    pub(super) json: Bytes,
-    pub(super) totals: Totals,
-    /// The code after which the next part begins.
-    pub(super) next: Option<String>,
-}
-
-/// The elements of a part under construction.
-#[derive(Default)]
-pub(super) struct Elements {
-    /// A comma and the JSON of each element.
-    pub(super) json: Vec<u8>,
-    pub(super) totals: Totals,
-    last: String,
-    /// Whether the part is full, and its last devices belong to the next one.
-    is_full: bool,
-}
-
 /// The devices of a list so far.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Totals {
-    pub(super) devices: i64,
-    pub(super) online: i64,
+struct Totals {
+    devices: i64,
+    online: i64,
 }
 
-/// The text around the elements of a list.
+/// What is listed of each device, and the text around the elements of the list.
 #[derive(Clone, Copy)]
-pub(super) enum ListFormat {
-    /// The list alone.
-    Plain,
-    /// An object with the field `list`.
-    List,
-    /// An object with the counts of the devices and the field `list`: in this order if the list is
-    /// complete, otherwise the list first.
-    Counted,
+pub(super) enum DeviceList {
+    /// Its aisles: the list alone.
+    Aisles,
+    /// Its profile: an object with the field `list`.
+    Profile,
+    /// Whether it is online: an object with the counts of the devices and the field `list`, in this
+    /// order if the list is complete, otherwise the list first.
+    Online,
 }
 
-/// Reads a part of a list.
-pub(super) type ReadPart = Box<dyn Fn(Claim, DevicePart) -> ReadingPart + Send + Sync>;
-type ReadingPart = BoxFuture<'static, Result<ListPart, Failure>>;
-
-impl Elements {
-    /// Begins the element of a device; returns whether it belongs to this part.
-    pub(super) fn begin(&mut self, code: &str) -> bool {
-        self.is_full |= self.json.len() >= PARTS_BYTES;
-        if self.is_full {
-            return false;
-        }
-        self.json.push(b',');
-        self.totals.devices += 1;
-        self.last.clear();
-        self.last.push_str(code);
-        true
+impl DeviceList {
+    /// Reads a part of the list.
+    async fn read(
+        self,
+        app: &App,
+        claim: Claim,
+        query: DashboardQuery,
+        part: DevicePart,
+    ) -> Result<DevicesRead, Failure> {
+        let (reports, online) = (app.store.reports(), app.online_since(claim.now));
+        Ok(match self {
+            DeviceList::Aisles => reports.device_aisles(claim, query, part).await?,
+            DeviceList::Profile => reports.device_profile(claim, query, part, online).await?,
+            DeviceList::Online => reports.online_devices(claim, query, part, online).await?,
+        })
     }
 
-    /// Appends the element of the device that was begun.
-    pub(super) fn add(&mut self, element: &impl Serialize) -> Result<(), Error> {
-        serde_json::to_writer(&mut self.json, element)
-            .map_err(|error| Error::Data(format!("rendering: {error}")))
-    }
-
-    /// Returns the part of a list formed by these elements.
-    pub(super) fn into_part(self, next: Option<String>) -> ListPart {
-        let next = if self.is_full { Some(self.last) } else { next };
-        ListPart { json: Bytes::from(self.json), totals: self.totals, next }
-    }
-}
-
-impl ListPart {
-    /// Returns the JSON of the elements at the beginning of a list.
-    fn first(&self) -> Bytes {
-        self.json.slice(self.json.len().min(1)..)
-    }
-}
-
-impl ListFormat {
     /// Returns the text before the elements, with the totals if the list is complete.
     fn opening(self, whole: Option<Totals>) -> String {
         match (self, whole) {
-            (ListFormat::Plain, _) => "[".to_owned(),
-            (ListFormat::Counted, Some(totals)) => format!(r#"{{{},"list":["#, counts(totals)),
-            (ListFormat::List | ListFormat::Counted, _) => r#"{"list":["#.to_owned(),
+            (DeviceList::Aisles, _) => "[".to_owned(),
+            (DeviceList::Online, Some(totals)) => format!(r#"{{{},"list":["#, counts(totals)),
+            (DeviceList::Profile | DeviceList::Online, _) => r#"{"list":["#.to_owned(),
         }
     }
 
     /// Returns the text after the elements, with the totals if the list was sent in parts.
     fn closing(self, in_parts: Option<Totals>) -> String {
         match (self, in_parts) {
-            (ListFormat::Plain, _) => "]".to_owned(),
-            (ListFormat::Counted, Some(totals)) => format!("],{}}}", counts(totals)),
-            (ListFormat::List | ListFormat::Counted, _) => "]}".to_owned(),
+            (DeviceList::Aisles, _) => "]".to_owned(),
+            (DeviceList::Online, Some(totals)) => format!("],{}}}", counts(totals)),
+            (DeviceList::Profile | DeviceList::Online, _) => "]}".to_owned(),
         }
     }
 }
@@ -126,17 +82,23 @@ fn counts(Totals { devices, online }: Totals) -> String {
     format!(r#""totalCount":{devices},"onlineCount":{online},"offlineCount":{offline}"#)
 }
 
+/// Returns the JSON of the elements at the beginning of a list.
+fn without_comma(json: &Bytes) -> Bytes {
+    json.slice(json.len().min(1)..)
+}
+
 /// Answers with a list.
 pub(super) async fn answer<T>(
     caller: Caller<'_>,
-    format: ListFormat,
-    read: ReadPart,
+    query: DashboardQuery,
+    list: DeviceList,
 ) -> Result<Data<T>, Failure> {
     let Caller { call, claim } = caller;
-    let begin = DevicePart::first(FIRST_DEVICES);
-    let mut first = read(claim.clone(), begin.clone()).await?;
+    let begin = DevicePart { after: String::new(), size: FIRST_DEVICES, most_bytes: PARTS_BYTES };
+    let read = || list.read(call.app, claim.clone(), query.clone(), begin.clone());
+    let mut first = read().await?;
     if first.next.is_none() {
-        return Ok(Data::of_json(whole(format, &first)));
+        return Ok(Data::of_json(whole(list, &first)));
     }
 
     let (answers, account) = (&call.app.large_answers, claim.token.account_hint());
@@ -146,7 +108,7 @@ pub(super) async fn answer<T>(
             // While this request waits, it occupies no memory.
             drop(first);
             let permit = answers.admit(account, PARTS_BYTES).await?;
-            first = read(claim.clone(), begin.clone()).await?;
+            first = read().await?;
             permit
         }
     };
@@ -155,24 +117,25 @@ pub(super) async fn answer<T>(
         app,
         request_id,
         claim,
-        format,
-        read,
+        query,
+        list,
         part: begin,
         totals: Totals::default(),
         is_complete: false,
         _permit: permit,
     };
-    let mut json = format.opening(None).into_bytes();
-    json.extend_from_slice(&first.first());
+    let mut json = list.opening(None).into_bytes();
+    json.extend_from_slice(&without_comma(&first.json));
     rest.count(first);
     Ok(Data::of_json(Content::in_parts(json.into(), rest.into_parts())))
 }
 
-fn whole(format: ListFormat, part: &ListPart) -> Vec<u8> {
-    let (opening, closing) = (format.opening(Some(part.totals)), format.closing(None));
+fn whole(list: DeviceList, part: &DevicesRead) -> Vec<u8> {
+    let totals = Totals { devices: part.devices, online: part.online };
+    let (opening, closing) = (list.opening(Some(totals)), list.closing(None));
     let mut json = Vec::with_capacity(opening.len() + part.json.len() + closing.len());
     json.extend_from_slice(opening.as_bytes());
-    json.extend_from_slice(&part.first());
+    json.extend_from_slice(&without_comma(&part.json));
     json.extend_from_slice(closing.as_bytes());
     json
 }
@@ -182,8 +145,8 @@ struct Rest {
     app: Arc<App>,
     request_id: String,
     claim: Claim,
-    format: ListFormat,
-    read: ReadPart,
+    query: DashboardQuery,
+    list: DeviceList,
     /// The next part.
     part: DevicePart,
     totals: Totals,
@@ -203,26 +166,27 @@ impl Rest {
     /// Returns the next part, and the rest, unless the part is the text after the elements.
     async fn next(mut self: Box<Self>) -> Result<(Bytes, Option<Box<Self>>), BrokenOff> {
         if self.is_complete {
-            return Ok((self.format.closing(Some(self.totals)).into(), None));
+            return Ok((self.list.closing(Some(self.totals)).into(), None));
         }
         // Each part proves the session again, at its own time.
         self.claim.now = self.app.clock.now();
-        let reading = (self.read)(self.claim.clone(), self.part.clone());
+        let (claim, query, part) = (self.claim.clone(), self.query.clone(), self.part.clone());
+        let reading = self.list.read(&self.app, claim, query, part);
         let part = catch_panic(reading).await.map_err(|failure| self.broken_off(&failure))?;
         let is_first = self.totals.devices == 0;
-        let json = if is_first { part.first() } else { part.json.clone() };
+        let json = if is_first { without_comma(&part.json) } else { part.json.clone() };
         self.count(part);
         Ok((json, Some(self)))
     }
 
     /// Counts a part, and determines the next one.
-    fn count(&mut self, part: ListPart) {
-        let ListPart { json, totals, next } = part;
-        self.totals.devices += totals.devices;
-        self.totals.online += totals.online;
+    fn count(&mut self, part: DevicesRead) {
+        let DevicesRead { json, devices, online, next } = part;
+        self.totals.devices += devices;
+        self.totals.online += online;
         self.is_complete = next.is_none();
         self.part.after = next.unwrap_or_default();
-        let devices = usize::try_from(totals.devices).unwrap_or_default();
+        let devices = usize::try_from(devices).unwrap_or_default();
         if let Some(fitting) = devices.saturating_mul(PART_BYTES).checked_div(json.len()) {
             self.part.size = fitting.clamp(1, DEVICES_MAX);
         }

@@ -89,9 +89,9 @@ fn read(
         tokio::task::block_in_place(|| signals.1.recv()).unwrap_err();
         Ok(())
     };
-    let part = DevicePart::first(MANY);
+    let part = DevicePart { after: String::new(), size: MANY, most_bytes: 0 };
     tokio::spawn(async move {
-        store.reports().device_profile(Claim { token, now }, query, part, visit).await.map(|_| ())
+        store.reports().each_device(Claim { token, now }, &query, &part, visit).await.map(|_| ())
     })
 }
 

@@ -1,27 +1,32 @@
-//! The aisles of the devices that a group owns now.
+//! The aisles of the devices that a group owns now. Parts of the list of all devices are cached as
+//! they are sent.
 
-use kiosque_model::{Claim, UnixMs};
+use std::sync::Arc;
 
-use super::device_part::PartRows;
+use kiosque_model::Claim;
+
+use super::device_part::PartElements;
+use super::filter::rows_of;
 use super::{DashboardQuery, DevicePart, DevicesRead};
-use crate::db::Bound;
+use crate::cache::Key;
+use crate::db::{Bound, Reading};
 use crate::error::{Error, Refused};
-use crate::scoped::{HintedGroup, scoped};
+use crate::scoped::{HintedGroup, presumed_group, scoped};
 use crate::sql::{Row, row, statements};
+use crate::versions::{Versions, versions};
 use crate::views::Reports;
 
 row! {
-    for DeviceElement<'r> { device_code, json }
+    struct ElementRow<'r> { device_code: &'r str, element: &'r str }
 }
 
 statements! {
-    AISLES(group_no, now_ms, after, size) -> DeviceElement<'_> = "select o.device_code,
-            t.element as json
+    AISLES(group_no, now_ms, after, size) -> ElementRow<'_> = "select o.device_code, t.element
         from device_owners o join aisle_texts t on t.device_no = o.device_no
         where o.group_no = $group_no and o.device_code > $after and o.since_ms <= $now_ms
             and o.until_ms > $now_ms and o.listed
         order by o.device_code limit $size";
-    AISLES_OF(group_no, now_ms) -> DeviceElement<'_> = "select o.device_code, t.element as json
+    AISLES_OF(group_no, now_ms) -> ElementRow<'_> = "select o.device_code, t.element
         from {each r: code text}
         cross join device_owners o
         join aisle_texts t on t.device_no = o.device_no
@@ -29,68 +34,85 @@ statements! {
             and o.until_ms > $now_ms and o.listed";
 }
 
-/// A device of the hierarchy of aisles.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DeviceElement<'a> {
-    /// `deviceCode`.
-    pub device_code: &'a str,
-    /// The device with its aisles: the JSON of [`kiosque_contract::DeviceAisles`].
-    pub json: &'a str,
-}
-
-impl<'r> DeviceElement<'r> {
-    /// Reads an element, which is sent as stored.
-    ///
-    /// # Errors
-    /// It is not JSON: the data is damaged.
-    pub(super) fn of(row: &'r Row<'_>) -> Result<DeviceElement<'r>, Error> {
-        let DeviceElement { device_code, json } = row.read()?;
-        serde_json::from_str::<serde::de::IgnoredAny>(json).map_err(|error| {
-            Error::Data(format!("device {device_code:?}: its stored aisles: {error}"))
-        })?;
-        Ok(DeviceElement { device_code, json })
-    }
+/// A part, and the versions at which it was read.
+#[derive(Debug)]
+struct CachedPart {
+    versions: Versions,
+    read: DevicesRead,
 }
 
 impl Reports<'_> {
-    /// Visits a part of the enabled devices that the group owns now, each with its aisles, by code.
+    /// Returns a part of the enabled devices that the group owns now, each as the JSON of
+    /// [`kiosque_contract::DeviceAisles`], by code.
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
-    pub async fn device_aisles<A, V>(
+    pub async fn device_aisles(
         self,
         claim: Claim,
         query: DashboardQuery,
         part: DevicePart,
-        visit: V,
-    ) -> Result<DevicesRead<A>, Refused>
-    where
-        A: Default + Send + 'static,
-        V: Fn(&mut A, DeviceElement<'_>) -> Result<(), Error> + Clone + Send + Sync + 'static,
-    {
-        let (now, codes) = (claim.now, query.codes());
-        let about = |group: HintedGroup| {
-            let devices = match &codes {
-                None => bind_part(group, now, &part),
-                Some(codes) => Bound::new(&AISLES_OF, [group.into(), now.into()])
-                    .with_rows(part.filter_rows(codes)),
-            };
-            let visit = visit.clone();
-            let add = move |rows: &mut PartRows<A>, row: &Row<'_>| {
-                let device = DeviceElement::of(row)?;
-                rows.visit(device.device_code);
-                visit(&mut rows.devices, device)
-            };
-            (query.devices_in_scope(group, now), devices.fold(PartRows::default(), add))
+    ) -> Result<DevicesRead, Refused> {
+        let now = claim.now;
+        let Some(codes) = query.codes() else {
+            return self.aisles_of_group(claim, &query, part).await;
         };
-        let (_, (in_scope, rows)) = scoped(self.0, &claim, query.group.as_ref(), about).await?;
+        let (codes, next) = part.filtered(&codes);
+        let about = |group: HintedGroup| {
+            let devices = Bound::new(&AISLES_OF, [group.into(), now.into()]);
+            let aisles = elements(devices.with_rows(rows_of(&codes)), part.most_bytes);
+            (query.devices_in_scope(group, now), aisles)
+        };
+        let (_, (in_scope, elements)) = scoped(self.0, &claim, query.group.as_ref(), about).await?;
         query.selected(in_scope.as_deref())?;
-        Ok(rows.finish(&part, &query))
+        Ok(elements.finish(next.map(str::to_owned)))
+    }
+
+    async fn aisles_of_group(
+        self,
+        claim: Claim,
+        query: &DashboardQuery,
+        part: DevicePart,
+    ) -> Result<DevicesRead, Refused> {
+        let (filter, now) = (query.group.as_ref(), claim.now);
+        let DevicePart { after, size, most_bytes } = part;
+        let group = presumed_group(self.0, &claim, filter);
+        let key = |group| Key::Aisles(group, after.clone(), [size, most_bytes]);
+        let cached = group.and_then(|group| self.0.cache.get::<CachedPart>(&key(group)));
+        if let Some(cached) = cached.filter(|cached| cached.versions.is_settled(now)) {
+            let (scope, present) = scoped(self.0, &claim, filter, versions).await?;
+            let is_present = present.is_some_and(|present| present.has_lists_of(&cached.versions));
+            if is_present && group == Some(scope.group()) {
+                return Ok(cached.read.clone());
+            }
+        }
+        let about = |group: HintedGroup| {
+            let params = [group.into(), now.into(), after.as_str().into(), size.into()];
+            (versions(group), elements(Bound::new(&AISLES, params), most_bytes))
+        };
+        let (scope, (versions, mut elements)) = scoped(self.0, &claim, filter, about).await?;
+        // It may be cached.
+        elements.json.shrink_to_fit();
+        let next = (elements.devices >= size).then(|| elements.last());
+        let read = elements.finish(next);
+        if let Some(versions) = versions.filter(|versions| versions.is_settled(now)) {
+            let cached = CachedPart { versions, read: read.clone() };
+            self.0.cache.insert(key(scope.group()), read.json.len(), Arc::new(cached));
+        }
+        Ok(read)
     }
 }
 
-/// Binds the part of all devices of a group.
-pub(super) fn bind_part(group: HintedGroup, now: UnixMs, part: &DevicePart) -> Bound {
-    let (after, size) = (part.after.as_str().into(), part.size.into());
-    Bound::new(&AISLES, [group.into(), now.into(), after, size])
+/// Reads the elements of devices, which are sent as stored. One that is not JSON is damaged.
+fn elements(devices: Bound, most_bytes: usize) -> Reading<PartElements> {
+    devices.fold(PartElements::default(), move |elements: &mut PartElements, row: &Row<'_>| {
+        let ElementRow { device_code, element } = row.read()?;
+        if elements.begin(device_code, most_bytes) {
+            serde_json::from_str::<serde::de::IgnoredAny>(element).map_err(|error| {
+                Error::Data(format!("device {device_code:?}: its stored aisles: {error}"))
+            })?;
+            elements.json.extend_from_slice(element.as_bytes());
+        }
+        Ok(())
+    })
 }

@@ -11,13 +11,15 @@ use std::sync::Arc;
 
 use kiosque_model::{Claim, DeviceNo, GroupNo, UnixMs};
 
+use super::device_part::PartElements;
+use super::filter::rows_of;
 use super::{DashboardQuery, DevicePart, DevicesRead};
 use crate::cache::Key;
 use crate::db::Bound;
-use crate::devices::{Device, DeviceQuery, DeviceRow, OnlineSince, devices_of};
+use crate::devices::{self, Device, DeviceQuery, DeviceRow, OnlineSince, devices_of};
 use crate::error::{Error, Refused};
 use crate::hints::GroupFilter;
-use crate::json_records::JsonRecords;
+use crate::json_records::{JsonRecords, put_json};
 use crate::scoped::{HintedGroup, presumed_group, scoped};
 use crate::sql::{row, statements};
 use crate::versions::{Versions, versions};
@@ -60,9 +62,8 @@ const LOADED_BY_PAGES_MAX: i64 = 128;
 
 /// A device of the profile of a group.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ProfileElement<'a> {
-    /// `deviceCode`.
-    pub device_code: &'a str,
+struct ProfileElement<'a> {
+    device_code: &'a str,
     /// The JSON of its code and its name, with the opening brace.
     name: &'a str,
     /// The JSON around the values of `isOnline` and of `lastActiveTimestamp`.
@@ -71,19 +72,13 @@ pub struct ProfileElement<'a> {
 }
 
 impl ProfileElement<'_> {
-    /// Returns whether the device is online.
-    #[must_use]
-    pub fn is_online(&self, online: OnlineSince) -> bool {
-        online.holds(self.last_active)
-    }
-
     /// Appends the JSON of [`kiosque_contract::DeviceRecord`].
-    pub fn put_record(&self, online: OnlineSince, json: &mut Vec<u8>) {
+    fn put_record(&self, online: OnlineSince, json: &mut Vec<u8>) {
         self.put(self.json, online, json);
     }
 
     /// Appends the JSON of [`kiosque_contract::OnlineDevice`].
-    pub fn put_online(&self, online: OnlineSince, json: &mut Vec<u8>) {
+    fn put_online(&self, online: OnlineSince, json: &mut Vec<u8>) {
         json.extend_from_slice(self.name.as_bytes());
         self.put([r#","isOnline":"#, r#","lastActiveTimestamp":"#, "}"], online, json);
     }
@@ -92,7 +87,7 @@ impl ProfileElement<'_> {
     fn put(&self, texts: [&str; 3], online: OnlineSince, json: &mut Vec<u8>) {
         let [before, between, after] = texts;
         json.extend_from_slice(before.as_bytes());
-        json.push(if self.is_online(online) { b'1' } else { b'0' });
+        json.push(if online.holds(self.last_active) { b'1' } else { b'0' });
         json.extend_from_slice(between.as_bytes());
         match self.last_active {
             Some(last) => json.extend_from_slice(last.0.to_string().as_bytes()),
@@ -103,36 +98,113 @@ impl ProfileElement<'_> {
 }
 
 impl Reports<'_> {
-    /// Visits a part of the enabled devices that the group owns now, by code. The query has no
-    /// filter of devices.
+    /// Returns a part of the enabled devices that the group owns now, each as the JSON of
+    /// [`kiosque_contract::DeviceRecord`], by code.
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
-    pub async fn group_profile<A, V>(
+    pub async fn device_profile(
         self,
         claim: Claim,
         query: DashboardQuery,
         part: DevicePart,
-        visit: V,
-    ) -> Result<DevicesRead<A>, Refused>
-    where
-        A: Default + Send + 'static,
-        V: Fn(&mut A, ProfileElement<'_>) -> Result<(), Error> + Clone + Send + Sync + 'static,
-    {
-        let filter = query.group.as_ref();
-        let place = |devices: &DeviceTexts| devices.part(&part);
-        if let Some(active) = self.cached_devices(&claim, filter, place).await? {
-            return active.visit(&part, &visit);
-        }
-        if part.after.is_empty()
-            && let Some(active) = self.load_profile(&claim, filter, DEVICES_MAX).await?
-        {
-            return active.visit(&part, &visit);
-        }
-        let visit = move |devices: &mut A, device: Device<'_>| {
-            visit(devices, DeviceText::of(device)?.element(device.row.last_active_ms))
+        online: OnlineSince,
+    ) -> Result<DevicesRead, Refused> {
+        let Some(codes) = query.codes() else {
+            let put =
+                move |device: &ProfileElement<'_>, json: &mut _| device.put_record(online, json);
+            return self.group_profile(claim, &query, part, online, put).await;
         };
-        self.device_profile(claim, query, part, visit).await
+        let next = part.filtered(&codes).1.map(str::to_owned);
+        let most_bytes = part.most_bytes;
+        let add = move |elements: &mut PartElements, device: Device<'_>| {
+            if elements.begin(device.row.device_code, most_bytes) {
+                put_json(&mut elements.json, &device.record(online))?;
+            }
+            Ok(())
+        };
+        let elements = self.each_device(claim, &query, &part, add).await?;
+        Ok(elements.finish(next))
+    }
+
+    /// Returns a part of the enabled devices that the group owns now, each as the JSON of
+    /// [`kiosque_contract::OnlineDevice`], by code. The query has no filter of devices.
+    ///
+    /// # Errors
+    /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
+    pub async fn online_devices(
+        self,
+        claim: Claim,
+        query: DashboardQuery,
+        part: DevicePart,
+        online: OnlineSince,
+    ) -> Result<DevicesRead, Refused> {
+        let put = move |device: &ProfileElement<'_>, json: &mut _| device.put_online(online, json);
+        self.group_profile(claim, &query, part, online, put).await
+    }
+
+    async fn group_profile(
+        self,
+        claim: Claim,
+        query: &DashboardQuery,
+        part: DevicePart,
+        online: OnlineSince,
+        put: impl Fn(&ProfileElement<'_>, &mut Vec<u8>) + Clone + Send + 'static,
+    ) -> Result<DevicesRead, Refused> {
+        let (filter, most_bytes) = (query.group.as_ref(), part.most_bytes);
+        let add = move |elements: &mut PartElements, device: ProfileElement<'_>| {
+            if elements.begin(device.device_code, most_bytes) {
+                elements.online += i64::from(online.holds(device.last_active));
+                put(&device, &mut elements.json);
+            }
+        };
+        let place = |devices: &DeviceTexts| devices.part(&part);
+        let mut active = self.cached_devices(&claim, filter, place).await?;
+        if active.is_none() && part.after.is_empty() {
+            active = self.load_profile(&claim, filter, DEVICES_MAX).await?;
+        }
+        if let Some(mut active) = active {
+            active.place.end = active.place.end.min(active.place.start.saturating_add(part.size));
+            let mut elements = PartElements::default();
+            active.elements().for_each(|device| add(&mut elements, device));
+            let has_more = active.place.end < active.profile.devices.len();
+            let next = has_more.then(|| elements.last());
+            return Ok(elements.finish(next));
+        }
+        let add = move |elements: &mut PartElements, device: Device<'_>| {
+            add(elements, DeviceText::of(device)?.element(device.row.last_active_ms));
+            Ok(())
+        };
+        let elements = self.each_device(claim, query, &part, add).await?;
+        let next = (elements.devices >= part.size).then(|| elements.last());
+        Ok(elements.finish(next))
+    }
+
+    /// Visits a part of the enabled devices that the group owns now, by code, as on a device page,
+    /// regardless of their length.
+    ///
+    /// # Errors
+    /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
+    pub async fn each_device<A: Default + Send + 'static>(
+        self,
+        claim: Claim,
+        query: &DashboardQuery,
+        part: &DevicePart,
+        visit: impl Fn(&mut A, Device<'_>) -> Result<(), Error> + Clone + Send + 'static,
+    ) -> Result<A, Refused> {
+        let (now, codes) = (claim.now, query.codes());
+        let about = |group: HintedGroup| {
+            let devices = match &codes {
+                None => devices::listed(group, now, &part.after, part.size.into()),
+                Some(codes) => devices::listed_with(group, now, rows_of(&part.filtered(codes).0)),
+            };
+            let devices = devices_of(self.0, group, devices, A::default(), visit.clone());
+            (query.devices_in_scope(group, now), devices)
+        };
+        let (_, (in_scope, (_, devices))) =
+            scoped(self.0, &claim, query.group.as_ref(), about).await?;
+        query.selected(in_scope.as_deref())?;
+        Ok(devices)
     }
 
     /// Returns a page of the devices that the scope's group owns now, each as the JSON of
@@ -140,7 +212,7 @@ impl Reports<'_> {
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
-    pub async fn device_records(
+    pub async fn device_page(
         self,
         claim: Claim,
         online: OnlineSince,
@@ -153,10 +225,7 @@ impl Reports<'_> {
                 return active.records(online);
             }
         }
-        let add = move |records: &mut JsonRecords, device: Device<'_>| {
-            records.push(&device.record(online))
-        };
-        let page = self.device_page(claim.clone(), online, request, add).await?;
+        let page = self.read_device_page(claim.clone(), online, request).await?;
         // On PostgreSQL, a request has one round trip.
         let loads = is_plain && !self.0.db.sends_ahead();
         if loads && (1..=LOADED_BY_PAGES_MAX).contains(&page.0) {
@@ -245,27 +314,15 @@ struct WithActivity {
 }
 
 impl WithActivity {
-    /// Visits the devices of the part.
-    fn visit<A: Default>(
-        &self,
-        part: &DevicePart,
-        visit: &impl Fn(&mut A, ProfileElement<'_>) -> Result<(), Error>,
-    ) -> Result<DevicesRead<A>, Refused> {
-        let (mut devices, mut last) = (A::default(), None);
-        let place = self.place.start..self.place.end.min(self.place.start + part.size);
-        let has_more = place.end < self.profile.devices.len();
-        for element in self.profile.devices.elements(place, &self.last_active) {
-            visit(&mut devices, element)?;
-            last = Some(element.device_code);
-        }
-        let next = last.filter(|_| has_more).map(str::to_owned);
-        Ok(DevicesRead { devices, next })
+    /// Returns the elements of the devices.
+    fn elements(&self) -> impl Iterator<Item = ProfileElement<'_>> {
+        self.profile.devices.elements(self.place.clone(), &self.last_active)
     }
 
     /// Returns the total of the devices, and the records of these.
     fn records(&self, online: OnlineSince) -> Result<(i64, JsonRecords), Refused> {
         let mut records = JsonRecords::default();
-        for element in self.profile.devices.elements(self.place.clone(), &self.last_active) {
+        for element in self.elements() {
             records.push_with(|json| {
                 element.put_record(online, json);
                 Ok(())

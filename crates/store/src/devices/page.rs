@@ -5,7 +5,8 @@ use kiosque_model::{Claim, Refusal};
 use super::{Device, DeviceQuery, DeviceRow, OnlineSince, listed, listed_count, listed_with};
 use crate::db::Bound;
 use crate::devices;
-use crate::error::{Error, Refused};
+use crate::error::Refused;
+use crate::json_records::JsonRecords;
 use crate::scoped::{HintedGroup, scoped};
 use crate::sql::statements;
 use crate::views::Reports;
@@ -44,29 +45,29 @@ statements! {
 }
 
 impl Reports<'_> {
-    /// Visits a page of the devices that the scope's group owns now, and returns the total. The
-    /// page is a range of all devices; or of those that match filters, for which all devices are
-    /// read; or the device with a code.
+    /// Reads a page of the devices that the scope's group owns now, each as the JSON of
+    /// [`kiosque_contract::DeviceRecord`], and the total. The page is a range of all devices; or of
+    /// those that match filters, for which all devices are read; or the device with a code.
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
-    pub async fn device_page<A: Default + Send + 'static>(
+    pub async fn read_device_page(
         self,
         claim: Claim,
         online: OnlineSince,
         request: DeviceQuery,
-        visit: impl Fn(&mut A, Device<'_>) -> Result<(), Error> + Clone + Send + Sync + 'static,
-    ) -> Result<(i64, A), Refused> {
+    ) -> Result<(i64, JsonRecords), Refused> {
         if !request.is_plain() {
-            return self.filtered_device_page(claim, online, request, visit).await;
+            return self.filtered_device_page(claim, online, request).await;
         }
         let (skip, size, now) = (request.page.skip(), request.page.size(), claim.now);
         let about = |group: HintedGroup| {
             let page = Bound::new(&PAGE, [group.into(), now.into(), skip.into(), size.into()]);
-            (
-                listed_count(group, now),
-                devices::devices_of(self.0, group, page, A::default(), visit.clone()),
-            )
+            let add = move |records: &mut JsonRecords, device: Device<'_>| {
+                records.push(&device.record(online))
+            };
+            let devices = devices::devices_of(self.0, group, page, JsonRecords::default(), add);
+            (listed_count(group, now), devices)
         };
         let (_, (total, (_, devices))) =
             scoped(self.0, &claim, request.group.as_ref(), about).await?;
@@ -75,13 +76,12 @@ impl Reports<'_> {
 
     /// Applies filters one device at a time: half of a device's last activity is in memory, and
     /// both engines must compare texts in the same way.
-    async fn filtered_device_page<A: Default + Send + 'static>(
+    async fn filtered_device_page(
         self,
         claim: Claim,
         online: OnlineSince,
         request: DeviceQuery,
-        visit: impl Fn(&mut A, Device<'_>) -> Result<(), Error> + Clone + Send + Sync + 'static,
-    ) -> Result<(i64, A), Refused> {
+    ) -> Result<(i64, JsonRecords), Refused> {
         let (skip, size, now) = (request.page.skip(), request.page.size(), claim.now);
         let about = |group: HintedGroup| {
             let (devices, in_scope) = match &request.code {
@@ -94,16 +94,16 @@ impl Reports<'_> {
                     (listed_with(group, now, codes), Some(in_scope))
                 }
             };
-            let (request, visit) = (request.clone(), visit.clone());
-            let visit = move |(matching, devices): &mut (i64, A), device: Device<'_>| {
+            let request = request.clone();
+            let add = move |(matching, records): &mut (i64, JsonRecords), device: Device<'_>| {
                 if !request.matches(&device, online) {
                     return Ok(());
                 }
                 let is_on_page = (skip..skip.saturating_add(size)).contains(matching);
                 *matching += 1;
-                if is_on_page { visit(devices, device) } else { Ok(()) }
+                if is_on_page { records.push(&device.record(online)) } else { Ok(()) }
             };
-            Some((devices::devices_of(self.0, group, devices, (0, A::default()), visit), in_scope))
+            Some((devices::devices_of(self.0, group, devices, <_>::default(), add), in_scope))
         };
         let (_, rows) = scoped(self.0, &claim, request.group.as_ref(), about).await?;
         // A device outside the scope is refused (SCOPE-4). A device that the group once owned, or

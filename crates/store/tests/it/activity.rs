@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
+use kiosque_contract::DeviceRecord;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::{DeviceCode, PageRequest, UnixMs};
 use kiosque_store::{
-    Device, DeviceQuery, Error, Heartbeat, OnlineSince, OpenOptions, RefusedHeartbeat, Store,
+    DeviceQuery, Error, Heartbeat, OnlineSince, OpenOptions, RefusedHeartbeat, Store,
 };
 use kiosque_testkit::entries::{bare_device, device, first_devices, group_id, order};
 use kiosque_testkit::{TestData, TestStore, open, open_options};
@@ -31,18 +32,15 @@ async fn page(
     let session = fixture.log_in("ops").await.unwrap();
     let session = fixture.switch(session, group).await;
     let ask = DeviceQuery { is_online, page, ..first_devices(1) };
-    let seen = |seen: &mut Vec<String>, device: Device<'_>| {
-        let last = device.row.last_active_ms.map_or("-".to_owned(), |last| last.0.to_string());
-        seen.push(format!("{}@{last}", device.row.device_code));
-        Ok(())
-    };
-    let (total, seen) = fixture
-        .store
-        .reports()
-        .device_page(fixture.claim(&session), ONLINE_SINCE, ask, seen)
-        .await
-        .unwrap();
-    (total, seen.join(" "))
+    let claim = fixture.claim(&session);
+    let (total, records) =
+        fixture.store.reports().device_page(claim, ONLINE_SINCE, ask).await.unwrap();
+    let seen = records.iter().map(|json| {
+        let device: DeviceRecord<'_> = serde_json::from_slice(json).unwrap();
+        let last = device.last_active_timestamp.map_or("-".to_owned(), |last| last.to_string());
+        format!("{}@{last}", device.device_code)
+    });
+    (total, seen.collect::<Vec<_>>().join(" "))
 }
 
 async fn devices(fixture: &TestStore, group: &str) -> String {

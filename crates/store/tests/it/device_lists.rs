@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use kiosque_contract::DeviceAisles;
+use bytes::Bytes;
+use kiosque_contract::{DeviceAisles, DeviceRecord};
 use kiosque_model::fleet::{Aisle, DeviceEntry, Fleet, GroupEntry, ProductEntry};
 use kiosque_model::order::ShipmentStatus;
 use kiosque_model::sales::{Rate, Sale, Sold};
@@ -11,45 +12,63 @@ use kiosque_model::{
     Claim, Currency, Day, DeviceCode, GroupId, Minor, PageRequest, PresentedToken, UnixMs,
 };
 use kiosque_store::{
-    ApplyError, DashboardQuery, DatedRate, Device, DeviceElement, DevicePart, DeviceQuery, Error,
-    Heartbeat, OnlineSince, ProfileElement,
+    ApplyError, DashboardQuery, DatedRate, Device, DevicePart, DeviceQuery, DevicesRead, Error,
+    Heartbeat, OnlineSince,
 };
 use kiosque_testkit::entries::{aisle, bare_device, device, group_id, order, product, sold};
 use kiosque_testkit::{NOW, Rng, TestStore, seed};
+use serde::de::DeserializeOwned;
 
 const DAY_MS: i64 = 86_400_000;
+/// The most devices and bytes of the parts in which lists are read.
+const PARTS: [(usize, usize); 3] = [(1_000, 1_000_000), (3, 1_000_000), (1_000, 500)];
 
-fn codes(codes: &mut Vec<String>, device: Device<'_>) -> Result<(), Error> {
-    codes.push(format!("{} {}", device.row.device_code, device.row.device_name));
+const ONLINE: OnlineSince = OnlineSince(UnixMs(10));
+
+fn code_and_name(device: &DeviceRecord<'_>) -> String {
+    format!("{} {}", device.device_code, device.device_name)
+}
+
+/// Adds the record of a device that was read from its row.
+fn record(json: &mut Vec<u8>, device: Device<'_>) -> Result<(), Error> {
+    json.push(b',');
+    json.extend(serde_json::to_vec(&device.record(ONLINE)).unwrap());
     Ok(())
 }
 
-fn aisles(list: &mut String, device: DeviceElement<'_>) -> Result<(), Error> {
-    list.push(',');
-    list.push_str(device.json);
-    Ok(())
+/// Parses the JSON of a part.
+fn parsed<T: DeserializeOwned>(json: &[u8]) -> Vec<T> {
+    let json = json.strip_prefix(b",").unwrap_or_default();
+    serde_json::from_slice(&[b"[", json, b"]"].concat()).unwrap()
 }
 
-fn records(json: &mut Vec<u8>, device: Device<'_>) -> Result<(), Error> {
-    json.extend(serde_json::to_vec(&device.record(OnlineSince(UnixMs(10)))).unwrap());
-    Ok(())
-}
-
-fn elements(json: &mut Vec<u8>, device: ProfileElement<'_>) -> Result<(), Error> {
-    device.put_record(OnlineSince(UnixMs(10)), json);
-    Ok(())
-}
-
-/// The lowest price of each product.
-fn prices(prices: &mut BTreeMap<String, i64>, element: DeviceElement<'_>) -> Result<(), Error> {
-    let device: DeviceAisles = serde_json::from_str(element.json).unwrap();
-    assert_eq!(device.device_code, element.device_code);
-    let layers = device.cabinets.iter().flat_map(|cabinet| &cabinet.layers);
-    for aisle in layers.flat_map(|layer| &layer.aisles).filter(|aisle| aisle.is_enable == 1) {
-        let lowest = prices.entry(aisle.goods_id.to_string()).or_insert(aisle.price);
-        *lowest = aisle.price.min(*lowest);
+/// Returns a list that is read in parts with `read`, which has each device once, by code.
+async fn in_parts(
+    (size, most_bytes): (usize, usize),
+    read: impl AsyncFn(DevicePart) -> DevicesRead,
+) -> String {
+    let (mut part, mut list) = (DevicePart { after: String::new(), size, most_bytes }, Vec::new());
+    loop {
+        let read = read(part).await;
+        list.extend_from_slice(&read.json);
+        match read.next {
+            Some(after) => part = DevicePart { after, size, most_bytes },
+            None => return String::from_utf8(list).unwrap(),
+        }
     }
-    Ok(())
+}
+
+/// The first part of a list, which has all its devices.
+fn whole() -> DevicePart {
+    DevicePart { after: String::new(), size: 1_000, most_bytes: 1_000_000 }
+}
+
+/// Returns the lowest price of a product.
+fn lowest_price(devices: &[DeviceAisles], goods_id: &str) -> Option<i64> {
+    let layers = devices.iter().flat_map(|device| &device.cabinets).flat_map(|of| &of.layers);
+    let aisles = layers.flat_map(|layer| &layer.aisles);
+    let priced = aisles.filter(|aisle| aisle.is_enable == 1 && aisle.goods_id == goods_id);
+    priced.map(|aisle| aisle.price).min()
 }
 
 /// A store, and a session that may see its groups.
@@ -87,59 +106,51 @@ impl Lists {
     async fn page(&self, group: &str, now: UnixMs, page: PageRequest) -> (i64, Vec<String>) {
         let group = Some(GroupId::parse(group));
         let query = DeviceQuery { group, code: None, name_part: None, is_online: None, page };
-        let online = OnlineSince(UnixMs(0));
-        self.fixture
-            .store
-            .reports()
-            .device_page(self.claim(now), online, query, codes)
-            .await
-            .unwrap()
+        let reports = self.fixture.store.reports();
+        let (total, page) = reports.read_device_page(self.claim(now), ONLINE, query).await.unwrap();
+        let page = page.iter().map(|json| code_and_name(&serde_json::from_slice(json).unwrap()));
+        (total, page.collect())
+    }
+
+    /// Returns the records of a group's devices, which are read from their rows.
+    async fn records(&self, all: &DashboardQuery, now: UnixMs) -> Vec<u8> {
+        let reports = self.fixture.store.reports();
+        reports.each_device(self.claim(now), all, &whole(), record).await.unwrap()
     }
 
     /// Compares the profile of a group, in parts of several sizes, with the rows of its devices.
     async fn check_profile(&self, all: &DashboardQuery, now: UnixMs) {
-        let store = &self.fixture.store;
-        let part = DevicePart::first(1_000);
-        let records = store.reports().device_profile(self.claim(now), all.clone(), part, records);
-        let records: Vec<u8> = records.await.unwrap().devices;
-        for size in [1_000, 3] {
-            let (mut part, mut profile) = (DevicePart::first(size), Vec::new());
-            loop {
-                let read =
-                    store.reports().group_profile(self.claim(now), all.clone(), part, elements);
-                let read = read.await.unwrap();
-                profile.extend(read.devices);
-                match read.next {
-                    Some(after) => part = DevicePart { after, size },
-                    None => break,
-                }
-            }
-            let text = |json: &[u8]| String::from_utf8(json.to_owned()).unwrap();
-            assert_eq!(text(&profile), text(&records), "at {now:?} in parts of {size}");
+        let reports = self.fixture.store.reports();
+        let expected = String::from_utf8(self.records(all, now).await).unwrap();
+        for sizes in PARTS {
+            let read = async |part| {
+                let read = reports.device_profile(self.claim(now), all.clone(), part, ONLINE);
+                read.await.unwrap()
+            };
+            let profile = in_parts(sizes, read).await;
+            assert_eq!(profile, expected, "at {now:?} in parts of {sizes:?}");
         }
     }
 
     /// Compares the aisles of a group, in parts of several sizes, with the aisles of its devices.
-    async fn check_aisles(&self, all: &DashboardQuery, now: UnixMs) {
-        let store = &self.fixture.store;
-        let part = DevicePart::first(1_000);
-        let read = store.reports().device_aisles(self.claim(now), all.clone(), part, aisles);
-        let expected: String = read.await.unwrap().devices;
-        for (size, most_bytes) in [(1_000, 1_000_000), (3, 1_000_000), (1_000, 500)] {
-            let (mut part, mut list) = (DevicePart::first(size), Vec::new());
-            loop {
-                let read =
-                    store.reports().group_aisles(self.claim(now), all.clone(), part, most_bytes);
-                let read = read.await.unwrap();
-                list.extend_from_slice(&read.devices.json);
-                match read.next {
-                    Some(after) => part = DevicePart { after, size },
-                    None => break,
-                }
-            }
-            let list = String::from_utf8(list).unwrap();
-            assert_eq!(list, expected, "at {now:?} in parts of {size} and {most_bytes} bytes");
+    async fn check_aisles(&self, all: &DashboardQuery, now: UnixMs) -> Bytes {
+        let reports = self.fixture.store.reports();
+        let records = self.records(all, now).await;
+        let devices: Vec<DeviceRecord<'_>> = parsed(&records);
+        let codes = devices.iter().map(|device| DeviceCode::parse(&*device.device_code));
+        let each = DashboardQuery { devices: codes.collect(), ..all.clone() };
+        let expected = match devices.as_slice() {
+            [] => Bytes::new(),
+            _ => reports.device_aisles(self.claim(now), each, whole()).await.unwrap().json,
+        };
+        for sizes in PARTS {
+            let read = async |part| {
+                reports.device_aisles(self.claim(now), all.clone(), part).await.unwrap()
+            };
+            let list = in_parts(sizes, read).await;
+            assert_eq!(list.as_bytes(), expected, "at {now:?} in parts of {sizes:?}");
         }
+        expected
     }
 
     /// Checks every answer about all devices of a group.
@@ -151,12 +162,13 @@ impl Lists {
             start: UnixMs(0),
             end: UnixMs(DAY_MS),
         };
-        let part = DevicePart::first(1_000);
-        let profile =
-            store.reports().device_profile(self.claim(now), all.clone(), part.clone(), codes);
-        let devices: Vec<String> = profile.await.unwrap().devices;
+        let records = self.records(&all, now).await;
+        let devices: Vec<DeviceRecord<'_>> = parsed(&records);
         self.check_profile(&all, now).await;
-        self.check_aisles(&all, now).await;
+        let aisles: Vec<DeviceAisles> = parsed(&self.check_aisles(&all, now).await);
+        let codes = |device: &DeviceAisles| device.device_code.clone();
+        assert!(aisles.iter().map(codes).eq(devices.iter().map(|one| one.device_code.to_string())));
+        let devices: Vec<String> = devices.iter().map(code_and_name).collect();
         let count = i64::try_from(devices.len()).unwrap();
         for size in [1_000, 3] {
             let mut listed = Vec::new();
@@ -174,13 +186,11 @@ impl Lists {
         let online = OnlineSince(UnixMs(0));
         let summary = store.reports().summary(self.claim(now), online, all.clone()).await.unwrap();
         assert_eq!(summary.devices, count, "{group} at {now:?}");
-        let aisles = store.reports().device_aisles(self.claim(now), all.clone(), part, prices);
-        let lowest: BTreeMap<String, i64> = aisles.await.unwrap().devices;
         let best = store.reports().best_sellers(self.claim(now), all, 10).await.unwrap();
         assert_eq!(best.is_empty(), devices.is_empty(), "{group} at {now:?}");
         if let [best] = best.as_slice() {
             // The product has no default price.
-            let expected = lowest.get("p").copied();
+            let expected = lowest_price(&aisles, "p");
             assert_eq!(best.price.map(|price| price.cents()), expected, "{group} at {now:?}");
         }
     }
@@ -266,15 +276,12 @@ async fn cached_lists_are_the_present_ones() {
     store.intake().write_activity().await.unwrap();
     lists.check_profile(&a, NOW).await;
     // The rows of the devices are not read.
-    let read = || {
-        store.reports().group_profile(lists.claim(NOW), a.clone(), DevicePart::first(9), elements)
-    };
-    let aisles =
-        || store.reports().group_aisles(lists.claim(NOW), a.clone(), DevicePart::first(9), 1_000);
-    let before: (Vec<u8>, _) = (read().await.unwrap().devices, aisles().await.unwrap());
+    let profile = || store.reports().device_profile(lists.claim(NOW), a.clone(), whole(), ONLINE);
+    let aisles = || store.reports().device_aisles(lists.claim(NOW), a.clone(), whole());
+    let before = (profile().await.unwrap(), aisles().await.unwrap());
     lists.fixture.tamper("update devices set address = 'elsewhere'");
     lists.fixture.tamper("update aisle_texts set element = '{}'");
-    assert_eq!((read().await.unwrap().devices, aisles().await.unwrap()), before);
+    assert_eq!((profile().await.unwrap(), aisles().await.unwrap()), before);
     lists.fixture.tamper("update devices set address = ''");
     let renamed = DeviceEntry { model: Some("M".to_owned()), ..bare_device("d1") };
     let group = GroupEntry { id: group_id("a"), name: Some("Other".to_owned()), active: None };
@@ -308,13 +315,9 @@ async fn cached_lists_of_other_groups_stay() {
     let read = async |group: &str| {
         let group = Some(GroupId::parse(group));
         let query = DashboardQuery { group, devices: Vec::new(), start: UnixMs(0), end: UnixMs(0) };
-        let part = DevicePart::first(9);
-        let aisles =
-            store.reports().group_aisles(lists.claim(NOW), query.clone(), part.clone(), 1_000);
-        let aisles = aisles.await.unwrap().devices.json;
-        let profile =
-            store.reports().group_profile(lists.claim(NOW), query, part, elements).await.unwrap();
-        (aisles, profile.devices)
+        let aisles = store.reports().device_aisles(lists.claim(NOW), query.clone(), whole());
+        let profile = store.reports().device_profile(lists.claim(NOW), query, whole(), ONLINE);
+        (aisles.await.unwrap().json, profile.await.unwrap().json)
     };
     let before = (read("a").await, read("b").await);
     // Lists that are read again show it.

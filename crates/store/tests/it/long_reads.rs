@@ -9,7 +9,7 @@ use kiosque_model::order::ShipmentStatus;
 use kiosque_model::sales::Sale;
 use kiosque_model::{Claim, Currency, GroupId, Minor, PresentedToken, Refusal, UnixMs};
 use kiosque_store::{
-    DashboardQuery, Device, DeviceElement, DevicePart, Error, OpenOptions, Refused, Store,
+    DashboardQuery, Device, DevicePart, Error, OnlineSince, OpenOptions, Refused, Store,
 };
 use kiosque_testkit::entries::{account, aisle, device, order, sold};
 use kiosque_testkit::{NOW, TestData, TestStore, WAIT_MAX, is_citus, open_options};
@@ -24,15 +24,7 @@ fn claim(token: &PresentedToken) -> Claim {
 }
 
 fn part() -> DevicePart {
-    DevicePart::first(10)
-}
-
-fn no_line(_: &mut (), _: DeviceElement<'_>) -> Result<(), Error> {
-    Ok(())
-}
-
-fn no_device(_: &mut (), _: Device<'_>) -> Result<(), Error> {
-    Ok(())
+    DevicePart { after: String::new(), size: 10, most_bytes: 1_000 }
 }
 
 /// A database in which every read of aisles takes a minute.
@@ -71,12 +63,12 @@ async fn until_sleeping(fixture: &TestStore, wanted: usize) {
 async fn a_long_read_of_a_database_is_cancelled_at_its_deadline() {
     let (fixture, store) = slow_aisles(Duration::from_secs(2)).await;
     let token = fixture.log_in("ops").await.unwrap();
-    let ended = store.reports().device_aisles(claim(&token), all(None), part(), no_line).await;
+    let ended = store.reports().device_aisles(claim(&token), all(None), part()).await;
     assert!(matches!(ended, Err(Refused::Store(Error::TooMuchWork(_)))), "{ended:?}");
     until_sleeping(&fixture, 0).await;
     store
         .reports()
-        .device_profile(claim(&token), all(None), part(), no_device)
+        .device_profile(claim(&token), all(None), part(), OnlineSince(NOW))
         .await
         .expect("a short read");
 }
@@ -116,16 +108,14 @@ async fn a_long_read_of_a_database_is_cancelled_when_its_caller_is_gone() {
     let token = fixture.log_in("ops").await.unwrap();
     let reading = {
         let (store, claim) = (store.clone(), claim(&token));
-        tokio::spawn(async move {
-            store.reports().device_aisles(claim, all(None), part(), no_line).await
-        })
+        tokio::spawn(async move { store.reports().device_aisles(claim, all(None), part()).await })
     };
     until_sleeping(&fixture, 1).await;
     reading.abort();
     until_sleeping(&fixture, 0).await;
     store
         .reports()
-        .device_profile(claim(&token), all(None), part(), no_device)
+        .device_profile(claim(&token), all(None), part(), OnlineSince(NOW))
         .await
         .expect("a short read");
 }
@@ -138,13 +128,13 @@ async fn devices_read(
 ) -> (usize, Result<(), Refused>) {
     let read = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&read);
-    let visit = move |_: &mut (), _: Device<'_>| {
+    let visit = move |(): &mut (), _: Device<'_>| {
         counted.fetch_add(1, Ordering::Relaxed);
         Ok(())
     };
-    let done =
-        fixture.store.reports().device_profile(claim(token), all(Some(group)), part(), visit).await;
-    (read.load(Ordering::Relaxed), done.map(|_| ()))
+    let (reports, query) = (fixture.store.reports(), all(Some(group)));
+    let done = reports.each_device(claim(token), &query, &part(), visit).await;
+    (read.load(Ordering::Relaxed), done)
 }
 
 /// SCOPE-3: nothing of a group is read before it is known to be the caller's.

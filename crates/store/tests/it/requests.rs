@@ -9,9 +9,8 @@ use kiosque_model::{
     PresentedToken, UnixMs,
 };
 use kiosque_store::{
-    ChangeQuery, DashboardQuery, Device, DeviceElement, DevicePart, DeviceQuery, Error,
-    GroupTotals, History, OnlineSince, OpenOptions, OrderQuery, ProfileElement, SessionLease, Span,
-    Store, StoreLocation, TradeNumbers,
+    ChangeQuery, DashboardQuery, Device, DevicePart, DeviceQuery, GroupTotals, History,
+    OnlineSince, OpenOptions, OrderQuery, SessionLease, Span, Store, StoreLocation, TradeNumbers,
 };
 use kiosque_testkit::entries::{bare_order, first_devices, order, rendered, sold, trade_no};
 use kiosque_testkit::{NOW, TestData, TestStore, open_options};
@@ -19,7 +18,7 @@ use kiosque_testkit::{NOW, TestData, TestStore, open_options};
 use super::relay::Relay;
 
 /// The names of the requests that are no reports. A request and its query are apart by a comma.
-const LISTS: [&str; 17] = [
+const LISTS: [&str; 16] = [
     "session",
     "order page",
     "order page, with history",
@@ -35,8 +34,7 @@ const LISTS: [&str; 17] = [
     "device page, of another group",
     "device page, of a code",
     "device page, of a name",
-    "profile of a group",
-    "aisles of a group",
+    "devices of a group",
 ];
 /// The names of the reports, and of their queries.
 const REPORTS: [&str; 6] = [
@@ -118,18 +116,12 @@ impl Requests {
                 let (query, totals) = changes(query);
                 store.orders().changes(claim, query, totals).await.map(drop)
             }
-            "device page" => store
-                .reports()
-                .device_page(claim, online, devices(query), no_device)
-                .await
-                .map(drop),
-            "profile of a group" => store
-                .reports()
-                .group_profile(claim, all(), first_part(), no_element)
-                .await
-                .map(drop),
-            "aisles of a group" => {
-                store.reports().group_aisles(claim, all(), first_part(), 1_000).await.map(drop)
+            "device page" => {
+                store.reports().read_device_page(claim, online, devices(query)).await.map(drop)
+            }
+            "devices of a group" => {
+                let visit = |(): &mut (), _: Device<'_>| Ok(());
+                store.reports().each_device(claim, &all(), &first_part(), visit).await
             }
             "summary" => store.reports().summary(claim, online, report(query)).await.map(drop),
             "sales trend" => store.reports().sales_trend(claim, report(query)).await.map(drop),
@@ -141,13 +133,11 @@ impl Requests {
             }
             "device profile" => {
                 let (query, part) = (report(query), first_part());
-                store.reports().device_profile(claim, query, part, no_device).await.map(drop)
+                store.reports().device_profile(claim, query, part, online).await.map(drop)
             }
-            "device aisles" => store
-                .reports()
-                .device_aisles(claim, report(query), first_part(), no_line)
-                .await
-                .map(drop),
+            "device aisles" => {
+                store.reports().device_aisles(claim, report(query), first_part()).await.map(drop)
+            }
             _ => panic!("no request {name}"),
         };
         done.unwrap_or_else(|error| panic!("{name}: {error:?}"));
@@ -225,19 +215,5 @@ fn devices(query: &str) -> DeviceQuery {
 }
 
 fn first_part() -> DevicePart {
-    DevicePart::first(10)
-}
-
-type Nothing = ();
-
-fn no_device(_: &mut Nothing, _: Device<'_>) -> Result<(), Error> {
-    Ok(())
-}
-
-fn no_element(_: &mut Nothing, _: ProfileElement<'_>) -> Result<(), Error> {
-    Ok(())
-}
-
-fn no_line(_: &mut Nothing, _: DeviceElement<'_>) -> Result<(), Error> {
-    Ok(())
+    DevicePart { after: String::new(), size: 10, most_bytes: 1_000 }
 }

@@ -1,8 +1,9 @@
 //! The group in a token is a hint: the row of the session decides which rows are returned.
 
+use kiosque_contract::DeviceRecord;
 use kiosque_model::session::Token;
 use kiosque_model::{Claim, DeviceCode, PageRequest, PresentedToken, Refusal};
-use kiosque_store::{Device, History, OnlineSince, OrderQuery, Refused};
+use kiosque_store::{History, OnlineSince, OrderQuery, Refused};
 use kiosque_testkit::entries::{first_devices, order};
 use kiosque_testkit::{NOW, TestData, TestStore};
 
@@ -10,16 +11,14 @@ use super::relay::Relay;
 use super::requests::Requests;
 
 async fn devices(fixture: &TestStore, token: &PresentedToken) -> Result<Vec<String>, Refused> {
-    let collect = |codes: &mut Vec<String>, device: Device<'_>| {
-        codes.push(device.row.device_code.to_owned());
-        Ok(())
-    };
     let claim = Claim { token: token.clone(), now: NOW };
-    let (total, codes) = fixture
-        .store
-        .reports()
-        .device_page(claim, OnlineSince(NOW), first_devices(100), collect)
-        .await?;
+    let (total, records) =
+        fixture.store.reports().device_page(claim, OnlineSince(NOW), first_devices(100)).await?;
+    let codes = records.iter().map(|json| {
+        let record: DeviceRecord<'_> = serde_json::from_slice(json).unwrap();
+        record.device_code.into_owned()
+    });
+    let codes: Vec<String> = codes.collect();
     assert_eq!(usize::try_from(total).unwrap(), codes.len());
     Ok(codes)
 }

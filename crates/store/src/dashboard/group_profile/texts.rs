@@ -200,7 +200,7 @@ mod tests {
     fn a_part_follows_one_of_the_devices() {
         let texts = texts(5);
         let part = |after: &str, size| {
-            let place = texts.part(&DevicePart { after: after.to_owned(), size })?;
+            let place = texts.part(&DevicePart { after: after.to_owned(), size, most_bytes: 0 })?;
             let (before, last) = texts.bounds(&place);
             Some((place, before.to_owned(), last.to_owned()))
         };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kiosque_model::{Claim, DeviceCode, GroupId, LoginName, PageRequest, PresentedToken, UnixMs};
 use kiosque_store::{
-    ApplyError, AuditQuery, Device, Error, History, OnlineSince, OpenedSession, OrderQuery, Owners,
+    ApplyError, AuditQuery, Error, History, OnlineSince, OpenedSession, OrderQuery, Owners,
     ReceiveOptions, Refused, Span,
 };
 use kiosque_testkit::entries::first_devices;
@@ -105,14 +105,13 @@ impl Player {
         let trail = store.trail().entries(ask).await.unwrap();
         let trail = format!("{:?} then {:?}", trail.entries, trail.next);
         let Some(token) = self.tokens.get(name) else { return trail };
-        let line = |lines: &mut Vec<String>, device: Device<'_>| {
-            lines.push(format!("{device:?}"));
-            Ok(())
-        };
         let since = OnlineSince(at.plus_ms(-100));
         let all = first_devices(1_000);
-        let devices =
-            answered(store.reports().device_page(claim(token, at), since, all, line).await);
+        let devices = store.reports().device_page(claim(token, at), since, all).await;
+        let devices = answered(devices.map(|(total, records)| {
+            let records = records.iter().map(String::from_utf8_lossy);
+            (total, records.map(String::from).collect::<Vec<_>>())
+        }));
         let mut seen = vec![trail, devices];
         let page = PageRequest::new(1, 1_000).unwrap();
         for code in DEVICES {
