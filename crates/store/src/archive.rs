@@ -79,14 +79,20 @@ pub struct Archived {
 }
 
 impl Archived {
-    fn add(&mut self, boundary: &Boundary) {
-        if boundary.new > boundary.old {
-            self.orders += boundary.new - boundary.old;
-            self.devices += 1;
-        } else {
-            self.returned_orders += boundary.old - boundary.new;
-            self.returned_devices += 1;
+    /// Returns the result of moving boundaries.
+    fn of(before: UnixMs, moved: &[Boundary]) -> Archived {
+        let (orders, returned_orders) = (0, 0);
+        let mut all = Archived { before, orders, devices: 0, returned_orders, returned_devices: 0 };
+        for boundary in moved {
+            if boundary.new > boundary.old {
+                all.orders += boundary.new - boundary.old;
+                all.devices += 1;
+            } else {
+                all.returned_orders += boundary.old - boundary.new;
+                all.returned_devices += 1;
+            }
         }
+        all
     }
 }
 
@@ -140,21 +146,6 @@ struct Boundary {
     new: i64,
 }
 
-/// The boundaries that a time moves.
-struct Plan {
-    before: UnixMs,
-    /// The later time of the last archiving, if this one is earlier.
-    back_from: Option<UnixMs>,
-    boundaries: Vec<Boundary>,
-}
-
-/// The directions in which boundaries may move.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
-    Forward,
-    Any,
-}
-
 impl Upkeep<'_> {
     /// Archives the orders that started before a time. Boundaries only move forward, even if the
     /// time is earlier than the last one. Orders that start after `now` are disregarded.
@@ -162,8 +153,9 @@ impl Upkeep<'_> {
     /// # Errors
     /// The store failed; orders archived so far stay archived, and another call archives the rest.
     pub async fn archive(self, before: UnixMs, now: UnixMs) -> Result<Archived, Error> {
-        let plan = self.plan_archiving(before, now, Direction::Forward).await?;
-        self.move_boundaries(plan).await
+        let plan = async move |read: &Read<'_>| boundaries(read, before, now, false).await;
+        let boundaries = self.0.db.read(Deadline::None, plan).await?;
+        self.move_boundaries(before, boundaries).await
     }
 
     /// Archives the orders that started before a time; archived orders that started later become
@@ -177,45 +169,23 @@ impl Upkeep<'_> {
         now: UnixMs,
         returning: Returning,
     ) -> Result<Archived, ArchiveError> {
-        let plan = self.plan_archiving(before, now, Direction::Any).await?;
-        if let (Returning::Refused, Some(archived_before)) = (returning, plan.back_from) {
-            let mut moved = nothing(before);
-            plan.boundaries.iter().for_each(|boundary| moved.add(boundary));
-            let Archived { returned_orders: orders, returned_devices: devices, .. } = moved;
-            if orders > 0 {
-                return Err(ArchiveError::WouldReturn { orders, devices, archived_before });
-            }
-        }
-        Ok(self.move_boundaries(plan).await?)
-    }
-
-    async fn plan_archiving(
-        self,
-        before: UnixMs,
-        now: UnixMs,
-        direction: Direction,
-    ) -> Result<Plan, Error> {
         let plan = async move |read: &Read<'_>| {
             let last = metadata::archived_before(read).await?;
-            let back_from = (direction == Direction::Any && before < last).then_some(last);
-            let boundaries = boundaries(read, before, now, back_from.is_some()).await?;
-            Ok(Plan { before, back_from, boundaries })
+            Ok::<_, Error>((last, boundaries(read, before, now, before < last).await?))
         };
-        self.0.db.read(Deadline::None, plan).await
-    }
-
-    async fn move_boundaries(self, plan: Plan) -> Result<Archived, Error> {
-        let Plan { before, back_from, boundaries } = plan;
-        let mut archived = nothing(before);
-        for chunk in boundaries.chunks(BOUNDARIES_PER_TRANSACTION) {
-            let (chunk, until_now) = (chunk.to_vec(), archived);
-            let set = async move |write: &Write<'_>| set_boundaries(write, &chunk, until_now).await;
-            archived = self.0.db.write::<_, Error>(Deadline::OfRequest, set).await?;
+        let (last, boundaries) = self.0.db.read(Deadline::None, plan).await?;
+        let Archived { returned_orders, returned_devices, .. } = Archived::of(before, &boundaries);
+        if returning == Returning::Refused && returned_orders > 0 {
+            return Err(ArchiveError::WouldReturn {
+                orders: returned_orders,
+                devices: returned_devices,
+                archived_before: last,
+            });
         }
+        let count = boundaries.len();
+        let archived = self.move_boundaries(before, boundaries).await?;
         // After all boundaries, so that another call moves those that a failure left.
-        if let Some(last) = back_from
-            && archived.devices + archived.returned_devices == boundaries.len()
-        {
+        if before < last && archived.devices + archived.returned_devices == count {
             let lower = async move |write: &Write<'_>| {
                 metadata::lower_archived_before(write, last, before).await
             };
@@ -223,10 +193,21 @@ impl Upkeep<'_> {
         }
         Ok(archived)
     }
-}
 
-fn nothing(before: UnixMs) -> Archived {
-    Archived { before, orders: 0, devices: 0, returned_orders: 0, returned_devices: 0 }
+    /// Moves boundaries, except those that another process has moved meanwhile.
+    async fn move_boundaries(
+        self,
+        before: UnixMs,
+        boundaries: Vec<Boundary>,
+    ) -> Result<Archived, Error> {
+        let mut moved = Vec::with_capacity(boundaries.len());
+        for chunk in boundaries.chunks(BOUNDARIES_PER_TRANSACTION) {
+            let chunk = chunk.to_vec();
+            let set = async move |write: &Write<'_>| set_boundaries(write, &chunk, before).await;
+            moved.extend(self.0.db.write::<_, Error>(Deadline::OfRequest, set).await?);
+        }
+        Ok(Archived::of(before, &moved))
+    }
 }
 
 /// Returns the boundaries to move.
@@ -261,22 +242,21 @@ async fn boundaries(
     Ok(boundaries)
 }
 
-/// Moves boundaries, except those that another process has moved meanwhile. Adds the moved ones to
-/// the result.
+/// Moves boundaries, except those that another process has moved meanwhile. Returns the moved ones.
 async fn set_boundaries(
     write: &Write<'_>,
     boundaries: &[Boundary],
-    mut archived: Archived,
-) -> Result<Archived, Error> {
+    before: UnixMs,
+) -> Result<Vec<Boundary>, Error> {
     let groups: BTreeSet<GroupNo> = boundaries.iter().map(|boundary| boundary.group).collect();
     owners::lock_groups(write, &groups).await?;
     let set = boundaries.iter().map(|boundary| async move {
         let Boundary { group, code, old, new } = boundary;
         let params = [(*group).into(), code.as_str().into(), (*old).into(), (*new).into()];
         let is_set = write.execute(&SET_BOUNDARY, &params).await? == 1;
-        Ok::<_, Error>(is_set.then_some(boundary))
+        Ok::<_, Error>(is_set.then(|| boundary.clone()))
     });
-    try_join_all(set).await?.into_iter().flatten().for_each(|moved| archived.add(moved));
-    metadata::raise_archived_before(write, archived.before).await?;
-    Ok(archived)
+    let moved = try_join_all(set).await?;
+    metadata::raise_archived_before(write, before).await?;
+    Ok(moved.into_iter().flatten().collect())
 }
