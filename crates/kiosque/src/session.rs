@@ -43,7 +43,7 @@ async fn end(settings: &Settings, account: String) -> anyhow::Result<()> {
     let store = open::store(settings).await?;
     match store.sessions().end(name, acting::by("session end")).await? {
         EndedSession::Ended(session) => {
-            let opened = time(store.zone(), session.opened.opened_at.map(|at| at.0));
+            let opened = time(store.zone(), session.opened.timestamp);
             let source = session.opened.source.map_or_else(String::new, |it| format!(" from {it}"));
             print_line!("ended the session of {account}, opened at {opened}{source}")?;
             print_line!("the account may log in again; `enabled = false` in a fleet disables it")?;

@@ -235,17 +235,6 @@ impl ActedBy {
     }
 }
 
-/// The login that opened a session which has ended. Sessions of older versions have none.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EarlierSession {
-    /// Address.
-    pub source: Option<Source>,
-    /// Request ID of the login.
-    pub request_id: Option<String>,
-    /// Time of the login.
-    pub opened_at: Option<UnixMs>,
-}
-
 /// An entry of the trail, without its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditRecord {
@@ -267,8 +256,6 @@ pub struct AuditRecord {
     pub count: i64,
     /// Reason of a refused login, change that ended a session, or result of an operation.
     pub detail: Option<String>,
-    /// The session that this event ended.
-    pub earlier: Option<EarlierSession>,
 }
 
 impl AuditRecord {
@@ -305,7 +292,6 @@ impl AuditRecord {
             group_id: None,
             count: 1,
             detail: None,
-            earlier: None,
         }
     }
 }
@@ -349,7 +335,6 @@ mod tests {
             group_id: None,
             count: 1,
             detail: None,
-            earlier: None,
         };
         let of_request = AuditRecord {
             source: Some(origin.source),

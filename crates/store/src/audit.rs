@@ -6,7 +6,7 @@ mod pending;
 mod purge;
 
 use kiosque_contract::{AuditDetails, AuditEntry, ReplacedSession};
-use kiosque_model::audit::{AccountChange, AuditEvent, AuditRecord, EarlierSession};
+use kiosque_model::audit::{AccountChange, AuditEvent, AuditRecord};
 use kiosque_model::{AccountNo, ActedBy, GroupNo, Origin, Source, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
@@ -32,15 +32,11 @@ row! {
         count: i64,
         reason: Option<String>,
         details: Option<String>,
-        other: OtherSession,
+        replaced: ReplacedSession,
     }
-    struct OtherSession {
-        other_source: Option<String>,
-        other_request_id: Option<String>,
-        other_at_ms: Option<UnixMs>,
-    }
+    for ReplacedSession { source, request_id, timestamp }
     struct SessionRow {
-        other: OtherSession,
+        opened: ReplacedSession,
         expires_at_ms: UnixMs,
         group_id: Option<String>,
     }
@@ -59,7 +55,8 @@ statements! {
     /// An empty text selects all events, or all sources.
     ENTRIES(before_no, after_no, since_ms, count, only_event, only_source) -> EntryRow = "
         select entry_no, at_ms, event, account, actor, source, request_id, group_id, count, reason,
-            details, other_source, other_request_id, other_at_ms
+            details, other_source as source, other_request_id as request_id,
+            other_at_ms as timestamp
         from audit where entry_no < $before_no and entry_no > $after_no and at_ms >= $since_ms
             and ($only_event = '' or event = $only_event)
             and ($only_source = '' or source = $only_source)
@@ -68,7 +65,8 @@ statements! {
         before_no, after_no, since_ms, count, only_event, only_source, account
     ) -> EntryRow = "
         select entry_no, at_ms, event, account, actor, source, request_id, group_id, count, reason,
-            details, other_source, other_request_id, other_at_ms
+            details, other_source as source, other_request_id as request_id,
+            other_at_ms as timestamp
         from audit where entry_no < $before_no and entry_no > $after_no and at_ms >= $since_ms
             and ($only_event = '' or event = $only_event)
             and ($only_source = '' or source = $only_source)
@@ -86,10 +84,9 @@ statements! {
         order by at_ms desc limit 1";
     LOGIN_NAME(account_no) -> String = "select login_name from accounts
         where account_no = $account_no";
-    SESSION_OF(account_no) -> SessionRow = "select s.source as other_source,
-            s.request_id as other_request_id, s.opened_at_ms as other_at_ms, s.expires_at_ms,
-            g.group_id
-        from sessions s left join groups g on g.group_no = s.group_no 
+    SESSION_OF(account_no) -> SessionRow = "select s.source, s.request_id,
+            s.opened_at_ms as timestamp, s.expires_at_ms, g.group_id
+        from sessions s left join groups g on g.group_no = s.group_no
         where s.account_no = $account_no";
 }
 
@@ -165,7 +162,7 @@ impl Trail<'_> {
 pub(crate) async fn act(write: &Write<'_>, act: &Act, by: &ActedBy) -> Result<(), Error> {
     let detail = act.reason.map(str::to_owned);
     let happened = AuditRecord { detail, ..AuditRecord::by_operator(act.event, by) };
-    insert(write, &happened, details::with_run(act.details.clone(), by)).await
+    insert(write, &happened, details::with_run(act.details.clone(), by), None).await
 }
 
 /// Returns whether a fleet was applied, or a device deleted, after an entry of the trail.
@@ -183,14 +180,14 @@ pub(crate) async fn session_changed(
 ) -> Result<(), Error> {
     let happened = AuditRecord::to_account(event, login_name(write, account).await?, origin);
     let group_id = accounts::group_id(write, group).await?;
-    insert(write, &AuditRecord { group_id, ..happened }, AuditDetails::default()).await
+    insert(write, &AuditRecord { group_id, ..happened }, AuditDetails::default(), None).await
 }
 
 /// A live session that is about to end.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LiveSession {
     /// The login that opened it.
-    pub opened: EarlierSession,
+    pub opened: ReplacedSession,
     /// The group that it selects.
     pub group_id: Option<String>,
 }
@@ -202,10 +199,10 @@ pub(crate) async fn session_replaced(
     live: LiveSession,
     origin: &Origin,
 ) -> Result<(), Error> {
-    let event = AuditEvent::SessionReplaced;
-    let happened = AuditRecord::to_account(event, login_name(write, account).await?, origin);
-    let (group_id, earlier) = (live.group_id, Some(live.opened));
-    insert(write, &AuditRecord { group_id, earlier, ..happened }, AuditDetails::default()).await
+    let (event, account) = (AuditEvent::SessionReplaced, login_name(write, account).await?);
+    let happened = AuditRecord::to_account(event, account, origin);
+    let happened = AuditRecord { group_id: live.group_id, ..happened };
+    insert(write, &happened, AuditDetails::default(), Some(&live.opened)).await
 }
 
 /// Records that the operator ended a session.
@@ -218,15 +215,11 @@ pub(crate) async fn session_ended(
     let happened = AuditRecord {
         account: Some(account.to_owned()),
         detail: Some(why.name().to_owned()),
+        group_id: live.group_id,
         ..AuditRecord::by_operator(AuditEvent::SessionEnded, by)
     };
-    let (group_id, earlier) = (live.group_id, Some(live.opened));
-    insert(
-        write,
-        &AuditRecord { group_id, earlier, ..happened },
-        details::with_run(AuditDetails::default(), by),
-    )
-    .await
+    let details = details::with_run(AuditDetails::default(), by);
+    insert(write, &happened, details, Some(&live.opened)).await
 }
 
 /// Returns the account's session, if it is live.
@@ -235,10 +228,9 @@ pub(crate) async fn live_session(
     account: AccountNo,
     now: UnixMs,
 ) -> Result<Option<LiveSession>, Error> {
-    let session = read.one(&SESSION_OF, &[account.into()]).await?;
-    let Some(SessionRow { other, expires_at_ms, group_id }) = session else { return Ok(None) };
-    let live = LiveSession { opened: other.parse()?, group_id };
-    Ok((now < expires_at_ms).then_some(live))
+    let session: Option<SessionRow> = read.one(&SESSION_OF, &[account.into()]).await?;
+    let live = session.filter(|session| now < session.expires_at_ms);
+    Ok(live.map(|SessionRow { opened, group_id, .. }| LiveSession { opened, group_id }))
 }
 
 async fn login_name(read: &Read<'_>, account: AccountNo) -> Result<Option<String>, Error> {
@@ -251,10 +243,11 @@ async fn insert(
     write: &Write<'_>,
     happened: &AuditRecord,
     details: AuditDetails,
+    ended: Option<&ReplacedSession>,
 ) -> Result<(), Error> {
     // Numbers are never reused, even after all earlier entries have been purged.
     let entry_no = metadata::take(write, metadata::AUDIT, 1).await?;
-    insert_as(write, entry_no, happened, details).await
+    insert_as(write, entry_no, happened, details, ended).await
 }
 
 async fn insert_as(
@@ -262,12 +255,11 @@ async fn insert_as(
     entry_no: i64,
     happened: &AuditRecord,
     details: AuditDetails,
+    ended: Option<&ReplacedSession>,
 ) -> Result<(), Error> {
     let has_details = details != AuditDetails::default();
     let details = has_details.then(|| json(&details)).transpose()?;
     let (actor, source) = (text(happened.actor.as_ref()), text(happened.source));
-    let earlier = happened.earlier.as_ref();
-    let earlier_source = text(earlier.and_then(|earlier| earlier.source));
     let params = [
         entry_no.into(),
         happened.at.into(),
@@ -280,9 +272,9 @@ async fn insert_as(
         happened.count.into(),
         happened.detail.as_deref().into(),
         details.as_deref().into(),
-        earlier_source.as_deref().into(),
-        earlier.and_then(|earlier| earlier.request_id.as_deref()).into(),
-        earlier.and_then(|earlier| earlier.opened_at).into(),
+        ended.and_then(|ended| ended.source.as_deref()).into(),
+        ended.and_then(|ended| ended.request_id.as_deref()).into(),
+        ended.and_then(|ended| ended.timestamp).into(),
     ];
     write.execute(&INSERT_ENTRY, &params).await?;
     Ok(())
@@ -329,8 +321,8 @@ async fn page(read: &Read<'_>, query: &AuditQuery) -> Result<AuditPage, Error> {
 }
 
 fn entry(row: EntryRow) -> Result<AuditEntry, Error> {
-    let event: AuditEvent = row.event.parse().map_err(|_| unknown("event", &row.event))?;
-    let OtherSession { other_source, other_request_id, other_at_ms } = row.other;
+    let unknown = |_| Error::Data(format!("the audit trail has an unknown event: {:?}", row.event));
+    let event: AuditEvent = row.event.parse().map_err(unknown)?;
     // These events have an earlier session, even if nothing is known about it.
     let ended = matches!(event, AuditEvent::SessionReplaced | AuditEvent::SessionEnded);
     // Details that a later version wrote in another form are left out.
@@ -349,27 +341,6 @@ fn entry(row: EntryRow) -> Result<AuditEntry, Error> {
         count: row.count,
         details: details::with_reason(details, event, detail.as_deref()),
         detail,
-        replaced: ended.then_some(ReplacedSession {
-            source: other_source,
-            request_id: other_request_id,
-            timestamp: other_at_ms.map(|at| at.0),
-        }),
+        replaced: ended.then_some(row.replaced),
     })
-}
-
-impl OtherSession {
-    fn parse(self) -> Result<EarlierSession, Error> {
-        let OtherSession { other_source, other_request_id, other_at_ms } = self;
-        let source = source(other_source)?;
-        Ok(EarlierSession { source, request_id: other_request_id, opened_at: other_at_ms })
-    }
-}
-
-fn source(text: Option<String>) -> Result<Option<Source>, Error> {
-    let parse = |text: String| text.parse().map_err(|_| unknown("source", &text));
-    text.map(parse).transpose()
-}
-
-fn unknown(field: &str, text: &str) -> Error {
-    Error::Data(format!("the audit trail has an unknown {field}: {text:?}"))
 }

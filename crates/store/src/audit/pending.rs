@@ -50,9 +50,9 @@ impl PendingEvents {
             return Ok(());
         }
         self.attempted_no.store(entry_no, Ordering::Relaxed);
-        insert_as(write, entry_no, first, AuditDetails::default()).await?;
+        insert_as(write, entry_no, first, AuditDetails::default(), None).await?;
         for event in others {
-            insert(write, event, AuditDetails::default()).await?;
+            insert(write, event, AuditDetails::default(), None).await?;
         }
         Ok(())
     }

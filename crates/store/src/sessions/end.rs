@@ -16,7 +16,7 @@ statements! {
 }
 
 /// The outcome of ending the session of an account.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum EndedSession {
     /// The session ended.
     Ended(LiveSession),
