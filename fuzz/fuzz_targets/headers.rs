@@ -34,17 +34,18 @@ fn token(header: &[u8]) {
     let digest = minted.digest();
     let row = SessionRow {
         account: presented.account_hint(),
-        group: GroupNo(1),
+        selected_group: GroupNo(1),
         token_digest: digest.as_str(),
         expires_at: UnixMs(1_000),
+        is_open: true,
     };
     let claim = |now| Claim { token: presented.clone(), now: UnixMs(now) };
-    assert!(Session::prove(&claim(999), Some(&row)).is_ok());
-    assert!(Session::prove(&claim(1_000), Some(&row)).is_err());
+    assert!(Session::prove(&claim(999), &row).is_ok());
+    assert!(Session::prove(&claim(1_000), &row).is_err());
     let mut altered = header.to_vec();
     altered[20] = if altered[20] == b'A' { b'B' } else { b'A' };
     let token = PresentedToken::read(&altered).expect("base64url all the same");
-    assert!(Session::prove(&Claim { token, now: UnixMs(0) }, Some(&row)).is_err());
+    assert!(Session::prove(&Claim { token, now: UnixMs(0) }, &row).is_err());
 }
 
 fn locale(header: &str) {

@@ -60,9 +60,7 @@ pub use need::Need;
 pub use operator::{KeyDigest, KeyEntry, OperatorKey, Right, Rights};
 pub use page::PageRequest;
 pub use refusal::{Refusal, RefusalKind, Violation};
-pub use session::{
-    Claim, PresentedToken, Scope, Session, SessionRow, Token, TokenDigest, TokenError,
-};
+pub use session::{Claim, PresentedToken, Scope, Session, SessionRow, Token, TokenDigest};
 pub use source::{Source, SourcePrefix, TrustedProxies};
 pub use text::{controls_terminal, counted, orders_of_devices, size};
 pub use time::{Instants, UnixMs, Zone};

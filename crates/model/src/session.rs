@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::ids::{AccountNo, GroupNo};
+use crate::refusal::Refusal;
 use crate::secret::secret;
 use crate::time::UnixMs;
 
@@ -101,20 +102,13 @@ pub struct SessionRow<'r> {
     /// The account.
     pub account: AccountNo,
     /// Selected group.
-    pub group: GroupNo,
+    pub selected_group: GroupNo,
     /// The digest of the one valid token.
     pub token_digest: &'r str,
     /// The end of the session.
     pub expires_at: UnixMs,
-}
-
-/// Why a token proves no session. Both are answered with code -4.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TokenError {
-    /// It was replaced, ended or never issued.
-    Unknown,
-    /// It is the token of a session that has expired.
-    Expired,
+    /// Whether the selected group is active, and assigned to the account.
+    pub is_open: bool,
 }
 
 /// A live session, verified by [`Session::prove`].
@@ -122,6 +116,7 @@ pub enum TokenError {
 pub struct Session {
     account: AccountNo,
     group: GroupNo,
+    is_open: bool,
 }
 
 impl Session {
@@ -131,15 +126,15 @@ impl Session {
     /// The selected group is the row's. The group in the token is only a hint.
     ///
     /// # Errors
-    /// The token proves no session.
-    pub fn prove(claim: &Claim, row: Option<&SessionRow<'_>>) -> Result<Session, TokenError> {
-        let row = row.ok_or(TokenError::Unknown)?;
-        let is_its_token = row.account == claim.token.account_hint
-            && row.token_digest == claim.token.digest.as_str();
+    /// `TokenInvalid` for a token that was replaced, ended or never issued; `SessionExpired`.
+    pub fn prove(claim: &Claim, row: &SessionRow<'_>) -> Result<Session, Refusal> {
+        let SessionRow { account, selected_group: group, token_digest, expires_at, is_open } = *row;
+        let Claim { token, now } = claim;
+        let is_its_token = account == token.account_hint && token_digest == token.digest.as_str();
         match is_its_token {
-            false => Err(TokenError::Unknown),
-            true if claim.now >= row.expires_at => Err(TokenError::Expired),
-            true => Ok(Session { account: row.account, group: row.group }),
+            false => Err(Refusal::TokenInvalid),
+            true if *now >= expires_at => Err(Refusal::SessionExpired),
+            true => Ok(Session { account, group, is_open }),
         }
     }
 
@@ -156,15 +151,6 @@ impl Session {
     }
 }
 
-/// Whether an account may access a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GroupAccess {
-    /// Active, and assigned to the account.
-    Open,
-    /// Unknown, deactivated, or not or no longer assigned to the account.
-    Closed,
-}
-
 /// The group that a request may see. Every scoped query requires a scope, and only a [`Session`]
 /// yields one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,16 +162,16 @@ pub struct Scope {
 impl Scope {
     /// Returns the scope of a session's selected group, unless the group has been closed.
     #[must_use]
-    pub fn selected(session: &Session, access: GroupAccess) -> Option<Scope> {
-        let scope = Scope { account: session.account(), group: session.selected_group() };
-        (access == GroupAccess::Open).then_some(scope)
+    pub fn selected(session: &Session) -> Option<Scope> {
+        let Session { account, group, is_open } = *session;
+        is_open.then_some(Scope { account, group })
     }
 
-    /// Returns the scope of another group of the account, for a `groupId` filter. The session's
-    /// selected group stays the same.
+    /// Returns the scope of another open group of the account, for a `groupId` filter. The
+    /// session's selected group stays the same.
     #[must_use]
-    pub fn narrowed(self, group: GroupNo, access: GroupAccess) -> Option<Scope> {
-        (access == GroupAccess::Open).then_some(Scope { group, ..self })
+    pub fn narrowed(self, open_group: GroupNo) -> Scope {
+        Scope { group: open_group, ..self }
     }
 
     /// Returns the account.
@@ -212,9 +198,10 @@ mod tests {
     fn row(digest: &str) -> SessionRow<'_> {
         SessionRow {
             account: AccountNo(7),
-            group: GroupNo(3),
+            selected_group: GroupNo(3),
             token_digest: digest,
             expires_at: UnixMs(1_000),
+            is_open: true,
         }
     }
 
@@ -225,14 +212,13 @@ mod tests {
         let token = PresentedToken::read(token().reveal().as_bytes()).expect("well formed");
         let claim = |now| Claim { token: token.clone(), now: UnixMs(now) };
         let error = |now, row| Session::prove(&claim(now), row).err();
-        assert_eq!(error(999, Some(&row)), None);
-        assert_eq!(error(1_000, Some(&row)), Some(TokenError::Expired));
-        assert_eq!(error(0, None), Some(TokenError::Unknown));
+        assert_eq!(error(999, &row), None);
+        assert_eq!(error(1_000, &row), Some(Refusal::SessionExpired));
 
         let other = Token::mint(AccountNo(7), GroupNo(3), [8; 32]).digest();
         let replaced = SessionRow { token_digest: other.as_str(), ..row };
-        assert_eq!(error(0, Some(&replaced)), Some(TokenError::Unknown));
-        assert_eq!(error(1_000, Some(&replaced)), Some(TokenError::Unknown));
+        assert_eq!(error(0, &replaced), Some(Refusal::TokenInvalid));
+        assert_eq!(error(1_000, &replaced), Some(Refusal::TokenInvalid));
     }
 
     #[test]
@@ -246,12 +232,11 @@ mod tests {
     /// SCOPE-1: a session sees its selected group, or another one of its account, while it is open.
     #[test]
     fn a_scope_has_an_open_group_of_the_session() {
-        let session = Session { account: AccountNo(7), group: GroupNo(3) };
-        assert_eq!(Scope::selected(&session, GroupAccess::Closed), None);
-        let scope = Scope::selected(&session, GroupAccess::Open).expect("a scope");
+        let session = |is_open| Session { account: AccountNo(7), group: GroupNo(3), is_open };
+        assert_eq!(Scope::selected(&session(false)), None);
+        let scope = Scope::selected(&session(true)).expect("a scope");
         assert_eq!((scope.account(), scope.group()), (AccountNo(7), GroupNo(3)));
-        assert_eq!(scope.narrowed(GroupNo(4), GroupAccess::Closed), None);
-        let other = scope.narrowed(GroupNo(4), GroupAccess::Open).expect("a scope");
+        let other = scope.narrowed(GroupNo(4));
         assert_eq!((other.account(), other.group()), (AccountNo(7), GroupNo(4)));
     }
 
@@ -262,7 +247,7 @@ mod tests {
             let mut altered = text.clone().into_bytes();
             altered[at] = if altered[at] == b'A' { b'B' } else { b'A' };
             let proven = PresentedToken::read(&altered).and_then(|token| {
-                Session::prove(&Claim { token, now: UnixMs(0) }, Some(&row(digest.as_str()))).ok()
+                Session::prove(&Claim { token, now: UnixMs(0) }, &row(digest.as_str())).ok()
             });
             assert!(proven.is_none(), "character {at}");
         }

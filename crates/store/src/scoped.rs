@@ -9,18 +9,46 @@ mod unproven;
 
 use std::ops::ControlFlow;
 
-use kiosque_model::session::GroupAccess;
-use kiosque_model::{Claim, GroupId, GroupNo, Refusal, Scope};
+use kiosque_model::{
+    AccountNo, Claim, GroupId, GroupNo, Refusal, Scope, Session, SessionRow, UnixMs,
+};
 
-use crate::db::{Bound, CheckedRead, Readings};
+use crate::db::{Bound, CheckedRead, Readings, Write};
 use crate::dictionaries;
 use crate::error::{Error, Refused};
-use crate::sessions::{self, ProvenSession};
-use crate::sql::{Row, Value};
-use crate::state::State;
-
 use crate::hints::GroupFilter;
+use crate::sql::{Row, Value, row, statements};
+use crate::state::State;
+use crate::views::Sessions;
 pub use unproven::Unproven;
+
+row! {
+    for SessionRow<'r> { account, selected_group, token_digest, expires_at, is_open }
+    struct SessionAndGroup<'r> { session: SessionRow<'r>, filtered_group: Option<GroupNo> }
+}
+
+statements! {
+    SESSION(account_no) -> SessionRow<'_> = "select s.account_no as account,
+            s.group_no as selected_group, s.token_digest, s.expires_at_ms as expires_at, coalesce((
+                select g.active from account_groups ag join groups g on g.group_no = ag.group_no
+                where ag.account_no = s.account_no and ag.group_no = s.group_no
+            ), false) as is_open
+        from sessions s where s.account_no = $account_no";
+    /// The session, and an open group of the account by its id.
+    SESSION_AND_GROUP(account_no, group_id) -> SessionAndGroup<'_> = "select
+            s.account_no as account, s.group_no as selected_group, s.token_digest,
+            s.expires_at_ms as expires_at, coalesce((
+                select g.active from account_groups ag join groups g on g.group_no = ag.group_no
+                where ag.account_no = s.account_no and ag.group_no = s.group_no
+            ), false) as is_open, (
+                select g.group_no from groups g
+                join account_groups ag on ag.group_no = g.group_no
+                where ag.account_no = s.account_no and g.group_id = $group_id and g.active
+            ) as filtered_group
+        from sessions s where s.account_no = $account_no";
+    END_EXPIRED(account_no, now_ms) = "delete from sessions
+        where account_no = $account_no and expires_at_ms <= $now_ms";
+}
 
 /// The group whose rows are read, before it is known whether the caller may see them. Only
 /// [`scoped`] creates one from a token or a filter.
@@ -62,20 +90,26 @@ impl<R> ScopedRead<R> {
 
 impl<R: Send> CheckedRead for ScopedRead<R> {
     fn take_statements(&mut self) -> (Bound, Vec<Bound>) {
-        (sessions::check(&self.claim, self.filtered_id()), self.rows.take_statements())
+        let account = self.claim.token.account_hint().into();
+        let check = match self.filtered_id() {
+            None => Bound::new(&SESSION, [account]),
+            Some(group) => Bound::new(&SESSION_AND_GROUP, [account, group.as_str().into()]),
+        };
+        (check, self.rows.take_statements())
     }
 
     fn prove(&mut self, row: Option<&Row<'_>>) -> Result<ControlFlow<()>, Refused> {
-        let ProvenSession { session, access, filtered } =
-            sessions::prove(&self.claim, self.filtered_id(), row)?;
-        let selected = Scope::selected(&session, access).ok_or(Refusal::GroupClosed)?;
+        let row = row.ok_or(Refusal::TokenInvalid)?;
+        let SessionAndGroup { session, filtered_group } = match self.filtered_id() {
+            None => SessionAndGroup { session: row.read()?, filtered_group: None },
+            Some(_) => row.read()?,
+        };
+        let session = Session::prove(&self.claim, &session)?;
+        let selected = Scope::selected(&session).ok_or(Refusal::GroupClosed)?;
         let scope = match self.filter {
             None => selected,
             // The selected group stays selected (SCOPE-2).
-            Some(_) => {
-                let narrowed = filtered.and_then(|it| selected.narrowed(it, GroupAccess::Open));
-                narrowed.ok_or(Refusal::OutOfScope)?
-            }
+            Some(_) => selected.narrowed(filtered_group.ok_or(Refusal::OutOfScope)?),
         };
         self.scope = Some(scope);
         let is_hinted = self.rows.group() == scope.group();
@@ -84,6 +118,22 @@ impl<R: Send> CheckedRead for ScopedRead<R> {
 
     fn add(&mut self, statement: usize, row: &Row<'_>) -> Result<(), Error> {
         self.rows.add(statement, row)
+    }
+}
+
+impl Sessions<'_> {
+    /// Proves a session for a request that is refused for its content: an invalid token is reported
+    /// before an invalid body.
+    ///
+    /// # Errors
+    /// `TokenInvalid`, `SessionExpired`, or the store failed.
+    pub async fn prove(self, claim: Claim) -> Result<(), Refused> {
+        let (account, group) = (claim.token.account_hint(), claim.token.group_hint());
+        let proven = match check_and_read(self.0, &claim, None, group, |_| ()).await {
+            Err(Refused::Refusal(Refusal::GroupClosed)) => Ok(()),
+            proven => proven.map(|_| ()),
+        };
+        ended_if_expired(self.0, (account, claim.now), proven).await
     }
 }
 
@@ -103,7 +153,7 @@ pub(crate) async fn scoped<R: Readings>(
         }
         answer => answer,
     };
-    sessions::ended_if_expired(state, (claim.token.account_hint(), claim.now), answer).await
+    ended_if_expired(state, (claim.token.account_hint(), claim.now), answer).await
 }
 
 async fn read_scoped<R: Readings>(
@@ -180,4 +230,32 @@ async fn check_and_read<R: Readings>(
     })?;
     let ScopedRead { scope, rows, .. } = again.unwrap_or(first);
     Ok((scope.ok_or(Error::Gone)?, rows))
+}
+
+/// Returns the session that a claim proves, in a transaction that changes it.
+pub(crate) async fn live_session(write: &Write<'_>, claim: &Claim) -> Result<Session, Refused> {
+    let mut proven = Err(Refusal::TokenInvalid);
+    write
+        .each(&SESSION, &[claim.token.account_hint().into()], |row| {
+            proven = Session::prove(claim, &row.read()?);
+            Ok(())
+        })
+        .await?;
+    Ok(proven?)
+}
+
+/// Deletes the session of an account if an answer says that it has expired: it stays ended when the
+/// clock is set back (AUTH-25).
+pub(crate) async fn ended_if_expired<T>(
+    state: &State,
+    (account, now): (AccountNo, UnixMs),
+    answer: Result<T, Refused>,
+) -> Result<T, Refused> {
+    if let Err(Refused::Refusal(Refusal::SessionExpired)) = answer {
+        let end = Bound::new(&END_EXPIRED, [account.into(), now.into()]);
+        // The refusal is right even if this fails; the next use of the token tries again. The write
+        // is boxed, because its future would enlarge the future of every request.
+        let _ = Box::pin(state.db.execute(end)).await;
+    }
+    answer
 }

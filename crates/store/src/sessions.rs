@@ -2,57 +2,25 @@
 
 mod end;
 
-use std::ops::ControlFlow;
-
 use kiosque_contract::SwitchableGroup;
 use kiosque_model::audit::AuditEvent;
-use kiosque_model::session::GroupAccess;
 use kiosque_model::session::TOKEN_RANDOM_BYTES;
 use kiosque_model::{
-    AccountNo, Claim, GroupId, GroupNo, Origin, Refusal, Session, SessionRow, Token, TokenDigest,
-    TokenError, UnixMs,
+    AccountNo, Claim, GroupId, GroupNo, Origin, Refusal, Token, TokenDigest, UnixMs,
 };
 
 use crate::accounts::{self, AccountRow, Credentials, GroupRow};
-use crate::db::{Bound, CheckedRead, Deadline, Write};
+use crate::db::{Deadline, Write};
 use crate::error::{Error, Refused};
-use crate::sql::{Row, row, statements};
-use crate::state::State;
+use crate::scoped::{ended_if_expired, live_session};
+use crate::sql::statements;
 use crate::views::Sessions;
 use crate::{audit, known_sources};
 pub use end::EndedSession;
 pub(crate) use end::end;
 
-row! {
-    struct StoredSession<'r> {
-        account_no: AccountNo,
-        group_no: GroupNo,
-        token_digest: &'r str,
-        expires_at_ms: UnixMs,
-        is_open: bool,
-    }
-    struct SessionAndGroup<'r> { session: StoredSession<'r>, filtered_group_no: Option<GroupNo> }
-}
-
 statements! {
     [end]
-    SESSION(account_no) -> StoredSession<'_> = "select s.account_no, s.group_no, s.token_digest,
-            s.expires_at_ms, coalesce((
-                select g.active from account_groups ag join groups g on g.group_no = ag.group_no
-                where ag.account_no = s.account_no and ag.group_no = s.group_no
-            ), false) as is_open
-        from sessions s where s.account_no = $account_no";
-    /// The session, and an open group of the account by its id.
-    SESSION_AND_GROUP(account_no, group_id) -> SessionAndGroup<'_> = "select s.account_no,
-            s.group_no, s.token_digest, s.expires_at_ms, coalesce((
-                select g.active from account_groups ag join groups g on g.group_no = ag.group_no
-                where ag.account_no = s.account_no and ag.group_no = s.group_no
-            ), false) as is_open, (
-                select g.group_no from groups g
-                join account_groups ag on ag.group_no = g.group_no
-                where ag.account_no = s.account_no and g.group_id = $group_id and g.active
-            ) as filtered_group_no
-        from sessions s where s.account_no = $account_no";
     ACCOUNT(account_no) -> AccountRow = "select display_name, password_hash, third_party_api,
             enabled
         from accounts where account_no = $account_no";
@@ -71,8 +39,6 @@ statements! {
     SWAP(account_no, presented_digest, group_no, token_digest, expires_at_ms) = "update sessions
         set group_no = $group_no, token_digest = $token_digest, expires_at_ms = $expires_at_ms
         where account_no = $account_no and token_digest = $presented_digest";
-    END_EXPIRED(account_no, now_ms) = "delete from sessions
-        where account_no = $account_no and expires_at_ms <= $now_ms";
     END(account_no, token_digest) = "delete from sessions
         where account_no = $account_no and token_digest = $token_digest";
 }
@@ -97,80 +63,7 @@ struct NewToken {
     expires_at: UnixMs,
 }
 
-/// The session check alone.
-struct SessionCheck(Claim);
-
-impl CheckedRead for SessionCheck {
-    fn take_statements(&mut self) -> (Bound, Vec<Bound>) {
-        (check(&self.0, None), Vec::new())
-    }
-
-    fn prove(&mut self, row: Option<&Row<'_>>) -> Result<ControlFlow<()>, Refused> {
-        prove(&self.0, None, row).map(|_| ControlFlow::Continue(()))
-    }
-
-    fn add(&mut self, _: usize, _: &Row<'_>) -> Result<(), Error> {
-        Ok(())
-    }
-}
-
-/// Binds the session check to the account of a claim, and to the id of another group that its query
-/// is about.
-pub(crate) fn check(claim: &Claim, filter: Option<&GroupId>) -> Bound {
-    let account = claim.token.account_hint().into();
-    match filter {
-        None => Bound::new(&SESSION, [account]),
-        Some(group) => Bound::new(&SESSION_AND_GROUP, [account, group.as_str().into()]),
-    }
-}
-
-/// What a row of the session check proves.
-pub(crate) struct ProvenSession {
-    pub(crate) session: Session,
-    /// Whether the selected group is open.
-    pub(crate) access: GroupAccess,
-    /// The group that the check was bound to, if it is an open group of the account.
-    pub(crate) filtered: Option<GroupNo>,
-}
-
-/// Returns what a row of the session check proves. `filter` is the group that it was bound to.
-pub(crate) fn prove(
-    claim: &Claim,
-    filter: Option<&GroupId>,
-    row: Option<&Row<'_>>,
-) -> Result<ProvenSession, Refused> {
-    let row = row.ok_or(Refusal::TokenInvalid)?;
-    let SessionAndGroup { session: stored, filtered_group_no: filtered } = match filter {
-        None => SessionAndGroup { session: row.read()?, filtered_group_no: None },
-        Some(_) => row.read()?,
-    };
-    let session = SessionRow {
-        account: stored.account_no,
-        group: stored.group_no,
-        token_digest: stored.token_digest,
-        expires_at: stored.expires_at_ms,
-    };
-    let session = Session::prove(claim, Some(&session)).map_err(|error| match error {
-        TokenError::Unknown => Refusal::TokenInvalid,
-        TokenError::Expired => Refusal::SessionExpired,
-    })?;
-    let access = if stored.is_open { GroupAccess::Open } else { GroupAccess::Closed };
-    Ok(ProvenSession { session, access, filtered })
-}
-
 impl Sessions<'_> {
-    /// Proves a session for a request that is refused for its content: an invalid token is reported
-    /// before an invalid body.
-    ///
-    /// # Errors
-    /// `TokenInvalid`, `SessionExpired`, or the store failed.
-    pub async fn prove(self, claim: Claim) -> Result<(), Refused> {
-        let (account, now) = (claim.token.account_hint(), claim.now);
-        let (mut check, again) = (SessionCheck(claim.clone()), || SessionCheck(claim));
-        let proven = self.0.db.read_checked(account, &mut check, again).await;
-        ended_if_expired(self.0, (account, now), proven.map(|_| ())).await
-    }
-
     /// Opens a session in the account's default group, replacing any earlier one. The caller has
     /// verified the password against `credentials`; the account is read again, because `apply` may
     /// have changed it since. The same transaction writes the audit entry and stores the source.
@@ -255,34 +148,6 @@ impl Sessions<'_> {
         self.0.db.check_session_lease()?;
         Ok(changed)
     }
-}
-
-/// Deletes the session of an account if an answer says that it has expired: it stays ended when the
-/// clock is set back (AUTH-25).
-pub(crate) async fn ended_if_expired<T>(
-    state: &State,
-    (account, now): (AccountNo, UnixMs),
-    answer: Result<T, Refused>,
-) -> Result<T, Refused> {
-    if let Err(Refused::Refusal(Refusal::SessionExpired)) = answer {
-        let end = Bound::new(&END_EXPIRED, [account.into(), now.into()]);
-        // The refusal is right even if this fails; the next use of the token tries again. The write
-        // is boxed, because its future would enlarge the future of every request.
-        let _ = Box::pin(state.db.execute(end)).await;
-    }
-    answer
-}
-
-/// Returns the session that a claim proves, in a transaction that changes it.
-async fn live_session(write: &Write<'_>, claim: &Claim) -> Result<Session, Refused> {
-    let mut proven = Err(Refused::Refusal(Refusal::TokenInvalid));
-    write
-        .each(&SESSION, &[claim.token.account_hint().into()], |row| {
-            proven = prove(claim, None, Some(row));
-            Ok(())
-        })
-        .await?;
-    Ok(proven?.session)
 }
 
 /// Locks the session of an account until the transaction ends. Without it, a login that read the

@@ -224,7 +224,7 @@ mod tests {
         let opened = Connection::open(&address, Duration::from_secs(60)).await;
         let connection = opened.expect("a connection");
         let mut all = statements::all().into_iter();
-        let check = all.find(|sql| sql.name.ends_with("::sessions::SESSION"));
+        let check = all.find(|sql| sql.name.ends_with("::scoped::SESSION"));
         let check = check.expect("the session check");
         for sql in statements::all() {
             let prepared = async {
