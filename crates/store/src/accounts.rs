@@ -17,6 +17,11 @@ row! {
         pub(crate) third_party_api: bool,
         pub(crate) enabled: bool,
     }
+    pub(crate) struct KeyedAccount {
+        pub(crate) login_name: String,
+        pub(crate) account_no: AccountNo,
+        pub(crate) account: AccountRow,
+    }
     /// A group.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct GroupRow {
@@ -34,6 +39,9 @@ statements! {
         from account_groups ag join groups g on g.group_no = ag.group_no
         where ag.account_no = $account_no and g.active
         order by ag.position";
+    /// Groups by number; an empty id selects all.
+    NUMBERS(group_id) -> GroupNo = "select group_no from groups
+        where $group_id = '' or group_id = $group_id order by group_no";
     GROUP(group_id) -> GroupNo = "select group_no from groups where group_id = $group_id";
     GROUP_ID(group_no) -> String = "select group_id from groups where group_no = $group_no";
     OPEN_GROUP(account_no, group_id) -> GroupNo = "select g.group_no
@@ -92,4 +100,12 @@ pub(crate) async fn group_number(read: &Read<'_>, id: &GroupId) -> Result<Option
 /// Returns the id of the group with a number.
 pub(crate) async fn group_id(read: &Read<'_>, group: GroupNo) -> Result<Option<String>, Error> {
     read.one(&GROUP_ID, &[group.into()]).await
+}
+
+/// Returns the number of the group with an id, or the numbers of all groups, sorted.
+pub(crate) async fn group_numbers(
+    read: &Read<'_>,
+    id: Option<&GroupId>,
+) -> Result<Vec<GroupNo>, Error> {
+    read.all(&NUMBERS, &[id.map_or("", GroupId::as_str).into()]).await
 }

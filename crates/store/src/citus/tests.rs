@@ -37,7 +37,6 @@ const OF_ALL_GROUPS: &[(&str, &str)] = &[
     ("dashboard::fleet_sales::SUMS", "the sales of all groups, for the operator"),
     ("dashboard::fleet_sales::names::OTHER_GOODS", "the goods of all groups, for the operator"),
     ("inventory::accounts::SESSIONS_OF_ACCOUNTS", "a list for the operator"),
-    ("inventory::device_orders::ARCHIVED", "a list of all groups, for the operator"),
     ("inventory::device_orders::BY_ORDER_ID", "a search in all groups, for the operator"),
     ("inventory::device_orders::BY_TRADE_NO", "a search in all groups, for the operator"),
     ("inventory::device_orders::BY_TRADE_NO_IN", "a search in all groups, for the operator"),

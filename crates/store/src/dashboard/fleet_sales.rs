@@ -15,6 +15,7 @@ use kiosque_model::{Currency, Day, DeviceNo, GroupId, GroupNo, Minor, UnixMs};
 use super::figures::device_sums::Currencies;
 use super::figures::products::{ProductTotals, ranked};
 use super::sums::{self, add_rate};
+use crate::accounts::group_numbers;
 use crate::db::{Deadline, Read};
 use crate::devices::OnlineSince;
 use crate::error::Error;
@@ -38,9 +39,6 @@ row! {
 
 statements! {
     [attention, names]
-    /// Groups by number; an empty id selects all.
-    GROUPS(group_id) -> GroupNo = "select group_no from groups
-        where $group_id = '' or group_id = $group_id order by group_no";
     /// The sales of each day; on SQLite, of each day and group.
     DAYS(first_day, last_day) -> DayRow<'_> = "select d.day, d.currency,
             cast(sum(d.orders) as bigint) as orders, cast(sum(d.items) as bigint) as items,
@@ -106,8 +104,7 @@ impl Reports<'_> {
     pub async fn fleet_sales(self, query: FleetSalesQuery) -> Result<Option<FleetSales>, Error> {
         let (zone, activity) = (self.0.zone.clone(), Arc::clone(&self.0.activity));
         let sum = async move |read: &Read<'_>| {
-            let id = query.group.as_ref().map_or("", GroupId::as_str);
-            let groups: Vec<GroupNo> = read.all(&GROUPS, &[id.into()]).await?;
+            let groups = group_numbers(read, query.group.as_ref()).await?;
             if groups.is_empty() && query.group.is_some() {
                 return Ok(None);
             }

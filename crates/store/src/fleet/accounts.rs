@@ -11,7 +11,7 @@ use kiosque_model::{AccountNo, GroupId, GroupNo, LoginName, UnixMs};
 use super::chunks::{all_in_chunks, execute_in_chunks, next_number};
 use super::groups::Groups;
 use super::{ApplyError, FleetError, NewHash, NewHashes, count_entry};
-use crate::accounts::AccountRow;
+use crate::accounts::{AccountRow, KeyedAccount};
 use crate::audit::LiveSession;
 use crate::db::{Read, Write};
 use crate::error::Error;
@@ -19,7 +19,6 @@ use crate::sessions;
 use crate::sql::{distinct, numbers, row, statements};
 
 row! {
-    struct KeyedAccount { login_name: String, account_no: AccountNo, account: AccountRow }
     struct AccountGroup { account_no: AccountNo, group_no: GroupNo }
 }
 

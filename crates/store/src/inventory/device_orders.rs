@@ -2,7 +2,6 @@
 
 mod newest_first;
 
-use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -10,6 +9,7 @@ use kiosque_contract::inventory::OrderItem;
 use kiosque_model::{DeviceCode, DeviceNo, GroupId, GroupNo, UnixMs};
 
 use super::orders::{OrderFilter, OrdersOf, record};
+use crate::accounts::group_numbers;
 use crate::db::{Deadline, Read};
 use crate::dictionaries;
 use crate::error::Error;
@@ -22,9 +22,25 @@ pub use newest_first::OrderPlace;
 
 row! {
     struct LedgerRow { group_no: GroupNo, group_id: String, archived_seq: i64, last_seq: i64 }
-    struct GroupRow { group_no: GroupNo, group_id: String }
-    struct ArchivedRow { group_no: GroupNo, device_code: String, archived_seq: i64 }
+    /// An order with the id of its group.
+    struct FoundOrder<'r> { group_id: &'r str, archived: bool, order: StoredOrder<'r> }
 }
+
+/// Lists the columns of [`FoundOrder`] of the table `orders o`, in the group of a bulk row `r`.
+macro_rules! found_order_columns {
+    () => {
+        concat!(
+            "(select g.group_id from groups g where g.group_no = r.group_no) as group_id,
+            coalesce(o.seq <= (
+                select l.archived_seq from devices d cross join ledger l
+                where d.device_no = o.device_no and l.group_no = r.group_no
+                    and l.device_code = d.device_code
+            ), false) as archived, ",
+            order_columns!()
+        )
+    };
+}
+use found_order_columns;
 
 statements! {
     [newest_first]
@@ -53,28 +69,22 @@ statements! {
             and + sale_at_ms >= $start_ms";
     TRADE_START(group_no, device_no, seq) -> UnixMs = "select trade_start_ms from orders
         where group_no = $group_no and device_no = $device_no and seq = $seq";
-    /// Groups by number; an empty id selects all.
-    GROUPS(group_id) -> GroupRow = "select group_no, group_id from groups
-        where $group_id = '' or group_id = $group_id order by group_no";
-    BY_ORDER_ID(number) -> StoredOrder<'_> = concat!(
-        "select ", order_columns!(), "
+    BY_ORDER_ID(number) -> FoundOrder<'_> = concat!(
+        "select ", found_order_columns!(), "
         from {rows r: group_no bigint} cross join orders o
         where o.group_no = r.group_no and o.order_id = $number");
     /// All devices have positive numbers; zero selects the orders of all.
-    BY_TRADE_NO(number, only_device, count) -> StoredOrder<'_> = concat!(
-        "select ", order_columns!(), "
+    BY_TRADE_NO(number, only_device, count) -> FoundOrder<'_> = concat!(
+        "select ", found_order_columns!(), "
         from {rows r: group_no bigint} cross join orders f cross join orders o
         where f.group_no = r.group_no and f.trade_no = $number
             and (f.device_no = $only_device or $only_device = 0)
             and o.group_no = f.group_no and o.device_no = f.device_no and o.seq = f.seq
         order by f.trade_start_ms desc limit $count");
-    BY_TRADE_NO_IN(number) -> StoredOrder<'_> = concat!(
-        "select ", order_columns!(), "
+    BY_TRADE_NO_IN(number) -> FoundOrder<'_> = concat!(
+        "select ", found_order_columns!(), "
         from {rows r: group_no bigint} cross join orders o
         where o.group_no = r.group_no and o.trade_no_in = $number");
-    ARCHIVED() -> ArchivedRow = "select l.group_no, l.device_code, l.archived_seq
-        from {rows r: group_no bigint, code text} cross join ledger l
-        where l.group_no = r.group_no and l.device_code = r.code";
 }
 
 /// Orders that one statement reads.
@@ -315,34 +325,6 @@ impl OrdersPart<'_> {
     }
 }
 
-fn id_of(groups: &[GroupRow], number: GroupNo) -> String {
-    let group = groups.iter().find(|group| group.group_no == number);
-    group.map(|group| group.group_id.clone()).unwrap_or_default()
-}
-
-/// Returns orders, each with whether it is archived.
-async fn with_archived(
-    read: &Read<'_>,
-    orders: Vec<(GroupNo, i64, OrderItem)>,
-) -> Result<Vec<OrderItem>, Error> {
-    let ledgers: BTreeSet<(i64, &str)> = orders
-        .iter()
-        .map(|(group, _, order)| (group.0, order.record.head.device_code.as_str()))
-        .collect();
-    let ledgers: Vec<[Value<'_>; 2]> =
-        ledgers.into_iter().map(|(group, device)| [group.into(), device.into()]).collect();
-    let mut archived: HashMap<(GroupNo, String), i64> = HashMap::new();
-    for row in read.all_of::<ArchivedRow>(&ARCHIVED, &ledgers, &[]).await? {
-        archived.insert((row.group_no, row.device_code), row.archived_seq);
-    }
-    let orders = orders.into_iter().map(|(group, seq, mut order)| {
-        let ledger = (group, order.record.head.device_code.clone());
-        order.archived = archived.get(&ledger).is_some_and(|archived| seq <= *archived);
-        order
-    });
-    Ok(orders.collect())
-}
-
 async fn by_number(
     read: &Read<'_>,
     dictionaries: &Dictionaries,
@@ -360,9 +342,7 @@ async fn by_number(
     if !has_no_nul(number) {
         return Ok(Some(FoundOrders::default()));
     }
-    let id = group.as_ref().map_or("", GroupId::as_str);
-    let groups: Vec<GroupRow> = read.all(&GROUPS, &[id.into()]).await?;
-    let keys = numbers(groups.iter().map(|row| row.group_no));
+    let groups = numbers(group_numbers(read, group.as_ref()).await?);
     let derived = order_id_of(number).unwrap_or(number);
     let is_filtered = *filter != OrderFilter::default() || card_end.is_some();
     let most = if is_filtered { by.read_max } else { by.limit };
@@ -374,33 +354,28 @@ async fn by_number(
         (&BY_TRADE_NO_IN, vec![number.into()]),
         (&BY_TRADE_NO, vec![number.into(), only_device.into(), count.into()]),
     ];
-    let mut found: Vec<(GroupNo, i64, OrderItem)> = Vec::new();
+    let mut orders: Vec<OrderItem> = Vec::new();
     // The rows of the last search, which is the one with a limit.
     let mut rows = 0;
     for (sql, params) in searches {
         rows = 0;
-        read.each_of(sql, &keys, &params, |row| {
+        read.each_of(sql, &groups, &params, |row| {
             rows += 1;
-            let order: StoredOrder<'_> = row.read()?;
-            let is_of_device = device.is_none_or(|device| device == order.device_no);
-            if found.len() > by.limit || !is_of_device || !filter.includes(&order)? {
+            let found: FoundOrder<'_> = row.read()?;
+            let is_of_device = device.is_none_or(|device| device == found.order.device_no);
+            if orders.len() > by.limit || !is_of_device || !filter.includes(&found.order)? {
                 return Ok(());
             }
-            let (group_no, seq) = (order.group_no, order.seq);
-            let group_id = id_of(&groups, group_no);
-            let record = record(&order, dictionaries)?;
-            let order = OrderItem { group_id, archived: false, record };
-            let is_known = |known: &(GroupNo, i64, OrderItem)| known.2 == order;
-            if has_card(&order, card_end) && !found.iter().any(is_known) {
-                found.push((group_no, seq, order));
+            let order = found.item(dictionaries)?;
+            if has_card(&order, card_end) && !orders.contains(&order) {
+                orders.push(order);
             }
             Ok(())
         })
         .await?;
     }
-    let is_cut = rows > most || found.len() > by.limit;
-    found.truncate(by.limit);
-    let orders = with_archived(read, found).await?;
+    let is_cut = rows > most || orders.len() > by.limit;
+    orders.truncate(by.limit);
     Ok(Some(FoundOrders { orders, next: None, is_cut }))
 }
 
@@ -408,6 +383,13 @@ async fn by_number(
 fn has_card(order: &OrderItem, card_end: Option<&str>) -> bool {
     let card = order.record.head.card_number.as_deref().unwrap_or_default();
     card_end.is_none_or(|end| card.ends_with(end))
+}
+
+impl FoundOrder<'_> {
+    fn item(&self, dictionaries: &Dictionaries) -> Result<OrderItem, Error> {
+        let (group_id, archived) = (self.group_id.to_owned(), self.archived);
+        Ok(OrderItem { group_id, archived, record: record(&self.order, dictionaries)? })
+    }
 }
 
 impl LedgerRow {

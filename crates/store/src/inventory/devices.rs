@@ -18,10 +18,17 @@ use crate::activity::Activity;
 use crate::db::{Deadline, Read};
 use crate::error::Error;
 use crate::fleet::{self, DeviceRow};
-use crate::sql::statements;
+use crate::sql::{row, statements};
 use crate::views::Inventory;
 use periods::{DevicePeriods, Periods};
 pub use search::{DeviceSearch, FoundDevice, FoundDevices};
+
+row! {
+    for AisleItem {
+        aisle_code, cabinet_code, layer, goods_id, price, show_price, curr_stock, max_stock,
+        enabled, broken,
+    }
+}
 
 statements! {
     [periods, search]
@@ -39,6 +46,9 @@ statements! {
     DEVICE(device_code) -> DeviceRow = "select device_no, device_code, device_name, device_model,
             address, enabled, created_at_ms, total_curr_stock
         from devices where device_code = $device_code";
+    AISLES(device_no) -> AisleItem = "select aisle_code, cabinet_code, layer, goods_id, price,
+            show_price, curr_stock, max_stock, enabled, broken
+        from aisles where device_no = $device_no order by position";
 }
 
 impl Inventory<'_> {
@@ -80,8 +90,7 @@ impl Inventory<'_> {
             let Some(row) = read.one::<DeviceRow>(&DEVICE, &code).await? else { return Ok(None) };
             let key = numbers([row.device_no]);
             let periods = Periods::read(read, &key, &activity).await?.take(row.device_no);
-            let mut aisles = Vec::new();
-            fleet::each_aisle(read, &key, |_, aisle| aisles.push(aisle_item(aisle))).await?;
+            let aisles = read.all(&AISLES, &[row.device_no.into()]).await?;
             let owners = periods.all.iter().map(|period| DeviceOwner {
                 group_id: period.group_id.clone(),
                 since_timestamp: Some(period.since.0).filter(|since| *since != 0),
@@ -181,20 +190,5 @@ fn item(row: DeviceRow, periods: &DevicePeriods, now: UnixMs) -> DeviceItem {
         enabled: row.enabled,
         created_timestamp: row.created_at_ms.0,
         total_curr_stock: row.total_curr_stock,
-    }
-}
-
-fn aisle_item(aisle: Aisle) -> AisleItem {
-    AisleItem {
-        aisle_code: aisle.code,
-        cabinet_code: aisle.cabinet,
-        layer: aisle.layer,
-        goods_id: aisle.goods_id,
-        price: aisle.price.0,
-        show_price: aisle.show_price.0,
-        curr_stock: aisle.stock,
-        max_stock: aisle.capacity,
-        enabled: aisle.enabled,
-        broken: aisle.broken,
     }
 }

@@ -14,7 +14,8 @@ use kiosque_model::order::PayStatus;
 use kiosque_model::sales::sale_at;
 use kiosque_model::{DeviceNo, GroupId, GroupNo, UnixMs};
 
-use super::{GROUPS, GroupRow, id_of, record, with_archived};
+use super::{FoundOrder, found_order_columns};
+use crate::accounts::group_numbers;
 use crate::db::{Bound, Read};
 use crate::dictionaries;
 use crate::error::Error;
@@ -60,8 +61,8 @@ statements! {
         entries!("sale_at_ms", "sale_at_ms is not null");
     UNSOLD(group_no, start_ms, at_ms, device_no, seq, count) -> EntryRow<'_> =
         entries!("trade_start_ms", "sale_at_ms is null");
-    RECORDS() -> StoredOrder<'_> = concat!(
-        "select ", order_columns!(), "
+    RECORDS() -> FoundOrder<'_> = concat!(
+        "select ", found_order_columns!(), "
         from {rows r: group_no bigint, device_no bigint, seq bigint} cross join orders o
         where o.group_no = r.group_no and o.device_no = r.device_no and o.seq = r.seq");
 }
@@ -98,12 +99,10 @@ impl Inventory<'_> {
         listing: Listing<OrderPlace>,
     ) -> Result<Listed<OrderItem, OrderPlace>, Error> {
         let list = async move |read: &Read<'_>, dictionaries: &Arc<Dictionaries>| {
-            let id = group.as_ref().map_or("", GroupId::as_str);
-            let groups: Vec<GroupRow> = read.all(&GROUPS, &[id.into()]).await?;
+            let groups = group_numbers(read, group.as_ref()).await?;
             let Listed { entries, next } =
                 places(read, &groups, &Arc::new(filter), &listing).await?;
-            let entries = orders((read, dictionaries), &groups, &entries).await?;
-            Ok(Listed { entries, next })
+            Ok(Listed { entries: orders(read, dictionaries, &entries).await?, next })
         };
         dictionaries::read_records(self.0, list).await
     }
@@ -112,7 +111,7 @@ impl Inventory<'_> {
 /// Returns the positions of the orders of a part.
 async fn places(
     read: &Read<'_>,
-    groups: &[GroupRow],
+    groups: &[GroupNo],
     filter: &Arc<OrderFilter>,
     listing: &Listing<OrderPlace>,
 ) -> Result<Listed<OrderPlace, OrderPlace>, Error> {
@@ -128,8 +127,8 @@ async fn places(
         found: VecDeque::new(),
         is_read: false,
     };
-    let of_group = |group: &GroupRow| {
-        let group = group.group_no;
+    let of_group = |group: &GroupNo| {
+        let group = *group;
         indexes.iter().map(move |sql| index(group, sql))
     };
     let mut indexes: Vec<Index> = groups.iter().flat_map(of_group).collect();
@@ -259,26 +258,23 @@ impl Chunk {
 
 /// Returns the orders at the positions.
 async fn orders(
-    (read, dictionaries): (&Read<'_>, &Dictionaries),
-    groups: &[GroupRow],
+    read: &Read<'_>,
+    dictionaries: &Dictionaries,
     places: &[OrderPlace],
 ) -> Result<Vec<OrderItem>, Error> {
     let keys = places.iter().map(|at| [at.group.into(), at.device.into(), at.seq.into()]);
     let keys: Vec<[Value<'_>; 3]> = keys.collect();
-    let mut found = Vec::with_capacity(places.len());
+    let mut orders = Vec::with_capacity(places.len());
     read.each_of(&RECORDS, &keys, &[], |row| {
-        let order: StoredOrder<'_> = row.read()?;
-        let StoredOrder { group_no: group, device_no: device, seq, .. } = order;
-        let at = order.sale_at_ms.unwrap_or(order.trade_start_ms);
-        let group_id = id_of(groups, group);
-        let item = OrderItem { group_id, archived: false, record: record(&order, dictionaries)? };
-        found.push((OrderPlace { at, group, device, seq }, item));
+        let found: FoundOrder<'_> = row.read()?;
+        let StoredOrder { group_no: group, device_no: device, seq, .. } = found.order;
+        let at = found.order.sale_at_ms.unwrap_or(found.order.trade_start_ms);
+        orders.push((OrderPlace { at, group, device, seq }, found.item(dictionaries)?));
         Ok(())
     })
     .await?;
-    found.sort_by_key(|(place, _)| place.key());
-    let found = found.into_iter().map(|(place, item)| (place.group, place.seq, item));
-    with_archived(read, found.collect()).await
+    orders.sort_by_key(|(place, _)| place.key());
+    Ok(orders.into_iter().map(|(_, order)| order).collect())
 }
 
 impl OrderPlace {
