@@ -60,42 +60,8 @@ const DEVICES_MAX: i64 = 50_000;
 /// The maximum number of devices of a group whose profile a device page loads for later pages.
 const LOADED_BY_PAGES_MAX: i64 = 128;
 
-/// A device of the profile of a group.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct ProfileElement<'a> {
-    device_code: &'a str,
-    /// The JSON of its code and its name, with the opening brace.
-    name: &'a str,
-    /// The JSON around the values of `isOnline` and of `lastActiveTimestamp`.
-    json: [&'a str; 3],
-    last_active: Option<UnixMs>,
-}
-
-impl ProfileElement<'_> {
-    /// Appends the JSON of [`kiosque_contract::DeviceRecord`].
-    fn put_record(&self, online: OnlineSince, json: &mut Vec<u8>) {
-        self.put(self.json, online, json);
-    }
-
-    /// Appends the JSON of [`kiosque_contract::OnlineDevice`].
-    fn put_online(&self, online: OnlineSince, json: &mut Vec<u8>) {
-        json.extend_from_slice(self.name.as_bytes());
-        self.put([r#","isOnline":"#, r#","lastActiveTimestamp":"#, "}"], online, json);
-    }
-
-    /// Appends texts with `isOnline` and `lastActiveTimestamp` between them.
-    fn put(&self, texts: [&str; 3], online: OnlineSince, json: &mut Vec<u8>) {
-        let [before, between, after] = texts;
-        json.extend_from_slice(before.as_bytes());
-        json.push(if online.holds(self.last_active) { b'1' } else { b'0' });
-        json.extend_from_slice(between.as_bytes());
-        match self.last_active {
-            Some(last) => json.extend_from_slice(last.0.to_string().as_bytes()),
-            None => json.extend_from_slice(b"null"),
-        }
-        json.extend_from_slice(after.as_bytes());
-    }
-}
+/// Appends the JSON of a device with its last activity.
+type PutDevice = fn(&DeviceText, Option<UnixMs>, OnlineSince, &mut Vec<u8>);
 
 impl Reports<'_> {
     /// Returns a part of the enabled devices that the group owns now, each as the JSON of
@@ -111,9 +77,7 @@ impl Reports<'_> {
         online: OnlineSince,
     ) -> Result<DevicesRead, Refused> {
         let Some(codes) = query.codes() else {
-            let put =
-                move |device: &ProfileElement<'_>, json: &mut _| device.put_record(online, json);
-            return self.group_profile(claim, &query, part, online, put).await;
+            return self.group_profile(claim, &query, part, online, DeviceText::put_record).await;
         };
         let next = part.filtered(&codes).1.map(str::to_owned);
         let most_bytes = part.most_bytes;
@@ -139,8 +103,7 @@ impl Reports<'_> {
         part: DevicePart,
         online: OnlineSince,
     ) -> Result<DevicesRead, Refused> {
-        let put = move |device: &ProfileElement<'_>, json: &mut _| device.put_online(online, json);
-        self.group_profile(claim, &query, part, online, put).await
+        self.group_profile(claim, &query, part, online, DeviceText::put_online).await
     }
 
     async fn group_profile(
@@ -149,13 +112,13 @@ impl Reports<'_> {
         query: &DashboardQuery,
         part: DevicePart,
         online: OnlineSince,
-        put: impl Fn(&ProfileElement<'_>, &mut Vec<u8>) + Clone + Send + 'static,
+        put: PutDevice,
     ) -> Result<DevicesRead, Refused> {
         let (filter, most_bytes) = (query.group.as_ref(), part.most_bytes);
-        let add = move |elements: &mut PartElements, device: ProfileElement<'_>| {
-            if elements.begin(device.device_code, most_bytes) {
-                elements.online += i64::from(online.holds(device.last_active));
-                put(&device, &mut elements.json);
+        let add = move |elements: &mut PartElements, device: &DeviceText, last_active| {
+            if elements.begin(device.code(), most_bytes) {
+                elements.online += i64::from(online.holds(last_active));
+                put(device, last_active, online, &mut elements.json);
             }
         };
         let place = |devices: &DeviceTexts| devices.part(&part);
@@ -166,13 +129,13 @@ impl Reports<'_> {
         if let Some(mut active) = active {
             active.place.end = active.place.end.min(active.place.start.saturating_add(part.size));
             let mut elements = PartElements::default();
-            active.elements().for_each(|device| add(&mut elements, device));
+            active.devices().for_each(|(device, last)| add(&mut elements, device, last));
             let has_more = active.place.end < active.profile.devices.len();
             let next = has_more.then(|| elements.last());
             return Ok(elements.finish(next));
         }
         let add = move |elements: &mut PartElements, device: Device<'_>| {
-            add(elements, DeviceText::of(device)?.element(device.row.last_active_ms));
+            add(elements, &DeviceText::of(device)?, device.row.last_active_ms);
             Ok(())
         };
         let elements = self.each_device(claim, query, &part, add).await?;
@@ -295,7 +258,8 @@ impl Reports<'_> {
         read: Vec<ActivityRow>,
     ) -> Option<Vec<Option<UnixMs>>> {
         let mut read = read.into_iter();
-        let last_active = profile.devices.numbers(place).map(|number| {
+        let last_active = profile.devices.get(place).iter().map(|device| {
+            let number = device.number();
             let found = read.find(|row| row.device_no == number)?;
             Some(self.0.activity.merged((profile.group, number), found.last_active_ms))
         });
@@ -314,17 +278,18 @@ struct WithActivity {
 }
 
 impl WithActivity {
-    /// Returns the elements of the devices.
-    fn elements(&self) -> impl Iterator<Item = ProfileElement<'_>> {
-        self.profile.devices.elements(self.place.clone(), &self.last_active)
+    /// Returns the devices, each with its last activity.
+    fn devices(&self) -> impl Iterator<Item = (&DeviceText, Option<UnixMs>)> {
+        let devices = self.profile.devices.get(self.place.clone()).iter();
+        devices.zip(self.last_active.iter().copied())
     }
 
     /// Returns the total of the devices, and the records of these.
     fn records(&self, online: OnlineSince) -> Result<(i64, JsonRecords), Refused> {
         let mut records = JsonRecords::default();
-        for element in self.elements() {
+        for (device, last_active) in self.devices() {
             records.push_with(|json| {
-                element.put_record(online, json);
+                device.put_record(last_active, online, json);
                 Ok(())
             })?;
         }

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use kiosque_model::{DeviceNo, PageRequest, UnixMs};
 
-use super::ProfileElement;
 use crate::dashboard::DevicePart;
 use crate::devices::{Device, OnlineSince};
 use crate::error::Error;
@@ -58,16 +57,57 @@ impl DeviceText {
         })
     }
 
-    /// Returns the element of the device with its last activity.
-    pub(super) fn element(&self, last_active: Option<UnixMs>) -> ProfileElement<'_> {
-        let text = |from: usize, to: usize| self.json.get(from..to).unwrap_or_default();
-        let json = [
-            text(0, self.online_at),
-            text(self.online_at + "0".len(), self.last_active_at),
-            text(self.last_active_at + "null".len(), self.json.len()),
-        ];
-        ProfileElement { device_code: &self.code, name: text(0, self.name_len), json, last_active }
+    pub(super) fn number(&self) -> DeviceNo {
+        self.number
     }
+
+    pub(super) fn code(&self) -> &str {
+        &self.code
+    }
+
+    /// Appends the JSON of [`kiosque_contract::DeviceRecord`].
+    pub(super) fn put_record(
+        &self,
+        last_active: Option<UnixMs>,
+        online: OnlineSince,
+        json: &mut Vec<u8>,
+    ) {
+        let texts = [
+            self.text(0..self.online_at),
+            self.text(self.online_at + "0".len()..self.last_active_at),
+            self.text(self.last_active_at + "null".len()..self.json.len()),
+        ];
+        put(texts, last_active, online, json);
+    }
+
+    /// Appends the JSON of [`kiosque_contract::OnlineDevice`].
+    pub(super) fn put_online(
+        &self,
+        last_active: Option<UnixMs>,
+        online: OnlineSince,
+        json: &mut Vec<u8>,
+    ) {
+        json.extend_from_slice(self.text(0..self.name_len).as_bytes());
+        let texts = [r#","isOnline":"#, r#","lastActiveTimestamp":"#, "}"];
+        put(texts, last_active, online, json);
+    }
+
+    fn text(&self, range: Range<usize>) -> &str {
+        self.json.get(range).unwrap_or_default()
+    }
+}
+
+/// Appends texts with `isOnline` and `lastActiveTimestamp` between them.
+fn put(texts: [&str; 3], last_active: Option<UnixMs>, online: OnlineSince, json: &mut Vec<u8>) {
+    let [before, between, after] = texts;
+    json.extend_from_slice(before.as_bytes());
+    json.push(if online.holds(last_active) { b'1' } else { b'0' });
+    json.extend_from_slice(between.as_bytes());
+    match last_active {
+        Some(last) => json.extend_from_slice(last.0.to_string().as_bytes()),
+        None => json.extend_from_slice(b"null"),
+    }
+    json.extend_from_slice(after.as_bytes());
 }
 
 impl DeviceTexts {
@@ -112,19 +152,9 @@ impl DeviceTexts {
         (self.code_before(place.start), self.code_before(place.end))
     }
 
-    /// Returns the numbers of some devices.
-    pub(super) fn numbers(&self, place: Range<usize>) -> impl Iterator<Item = DeviceNo> {
-        self.0.get(place).unwrap_or_default().iter().map(|device| device.number)
-    }
-
-    /// Returns the elements of some devices, each with its last activity.
-    pub(super) fn elements<'a>(
-        &'a self,
-        place: Range<usize>,
-        last_active: &'a [Option<UnixMs>],
-    ) -> impl Iterator<Item = ProfileElement<'a>> {
-        let devices = self.0.get(place).unwrap_or_default().iter();
-        devices.zip(last_active).map(|(device, last_active)| device.element(*last_active))
+    /// Returns some devices.
+    pub(super) fn get(&self, place: Range<usize>) -> &[DeviceText] {
+        self.0.get(place).unwrap_or_default()
     }
 }
 
@@ -163,25 +193,26 @@ mod tests {
     /// An element is the record of its device, including quotes in its names.
     #[test]
     fn elements_are_records_with_the_activity_of_now() {
-        let (texts, last_active) = (texts(3), [None, Some(UnixMs(99))]);
-        let records = texts.elements(1..3, &last_active).map(|element| {
+        let (texts, online) = (texts(3), OnlineSince(UnixMs(50)));
+        let devices = texts.get(1..3).iter().zip([None, Some(UnixMs(99))]);
+        let records = devices.map(|(device, last_active)| {
             let mut json = Vec::new();
-            element.put_record(OnlineSince(UnixMs(50)), &mut json);
+            device.put_record(last_active, online, &mut json);
             let record: kiosque_contract::DeviceRecord<'_> =
                 serde_json::from_slice(&json).expect("a record");
             assert_eq!(serde_json::to_vec(&record).expect("JSON"), json);
-            assert_eq!(record.device_code, element.device_code);
+            assert_eq!(record.device_code, device.code());
             assert_eq!(record.device_name, r#""isOnline":0"#);
             let mut online_json = Vec::new();
-            element.put_online(OnlineSince(UnixMs(50)), &mut online_json);
-            let online = kiosque_contract::OnlineDevice {
+            device.put_online(last_active, online, &mut online_json);
+            let expected = kiosque_contract::OnlineDevice {
                 device_code: record.device_code.clone(),
                 device_name: record.device_name.clone(),
                 is_online: record.is_online,
                 last_active_timestamp: record.last_active_timestamp,
             };
-            assert_eq!(serde_json::to_vec(&online).expect("JSON"), online_json);
-            (element.device_code.to_owned(), record.is_online, record.last_active_timestamp)
+            assert_eq!(serde_json::to_vec(&expected).expect("JSON"), online_json);
+            (device.code().to_owned(), record.is_online, record.last_active_timestamp)
         });
         let records: Vec<_> = records.collect();
         assert_eq!(records, [("d001".to_owned(), 0, None), ("d002".to_owned(), 1, Some(99))]);
