@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard};
 
 use kiosque_locks::lock_ignoring_poison;
-use kiosque_model::{AccountNo, LoginName, Source, SourcePrefix, UnixMs};
+use kiosque_model::{AccountNo, LoginName, Source, UnixMs};
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of waiting requests, not counting those that could not be written.
@@ -11,8 +11,16 @@ pub(crate) const WAITING_MAX: usize = 1_000;
 /// Maximum number of waiting requests without a proven account, so that guesses leave space for
 /// accounts.
 const UNPROVEN_MAX: usize = WAITING_MAX / 2;
-/// Maximum number of waiting requests of one account, or of one source.
-const SENDER_MAX: usize = 100;
+/// Maximum number of waiting requests of one share.
+const SHARE_MAX: usize = 100;
+/// The number of shares of all sources without an account. If there are more sources, they share
+/// them, so that a network of addresses has no more rows than that many accounts.
+const SOURCE_SHARES: u32 = 64;
+/// The shares of accounts, and of logins with the name of an account, which do not cost it any of
+/// its own requests. Shares without a proven account begin with `LOGINS` in the order of the names.
+pub(crate) const ACCOUNT: &str = "account";
+pub(crate) const LOGINS: &str = "logins";
+
 /// The sender of a request, as far as known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sender {
@@ -31,6 +39,8 @@ pub enum Sender {
 pub(crate) struct RefusedRequest {
     pub(crate) request_id: String,
     pub(crate) at: UnixMs,
+    /// The share, if it is not a login with the name of an account.
+    pub(crate) share: String,
     pub(crate) sender: Sender,
     pub(crate) source: Source,
     pub(crate) exchange: Exchange,
@@ -68,13 +78,6 @@ struct Waiting {
     dropped: u64,
 }
 
-/// A sender with a separate limit in the queue.
-#[derive(PartialEq, Eq)]
-enum Part {
-    Account(AccountNo),
-    Source(SourcePrefix),
-}
-
 impl RefusedQueue {
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         lock_ignoring_poison(&self.0)
@@ -88,13 +91,14 @@ impl RefusedQueue {
         (sender, source): (Sender, Source),
         exchange: impl FnOnce() -> Exchange,
     ) {
+        let share = share_of_sender(&sender, source);
         let mut waiting = self.lock();
-        if !waiting.has_room(&Part::of(&sender, source)) {
+        if !waiting.has_room(&share) {
             waiting.dropped += 1;
             return;
         }
         let (request_id, exchange) = (request_id.to_owned(), exchange());
-        waiting.requests.push(RefusedRequest { request_id, at, sender, source, exchange });
+        waiting.requests.push(RefusedRequest { request_id, at, share, sender, source, exchange });
     }
 
     /// Returns how many requests did not fit.
@@ -116,30 +120,29 @@ impl RefusedQueue {
 }
 
 impl Waiting {
-    fn has_room(&self, part: &Part) -> bool {
-        if self.requests.len() >= WAITING_MAX {
-            return false;
-        }
-        let (mut of_sender, mut unproven) = (0, 0);
-        for request in &self.requests {
-            let other = Part::of(&request.sender, request.source);
-            of_sender += usize::from(other == *part);
-            unproven += usize::from(matches!(other, Part::Source(_)));
-        }
-        let most_unproven = if matches!(part, Part::Source(_)) { UNPROVEN_MAX } else { usize::MAX };
-        of_sender < SENDER_MAX && unproven < most_unproven
+    fn has_room(&self, share: &str) -> bool {
+        let is_unproven = |share: &str| !share.starts_with(ACCOUNT);
+        let shares = || self.requests.iter().map(|request| request.share.as_str());
+        self.requests.len() < WAITING_MAX
+            && shares().filter(|other| *other == share).count() < SHARE_MAX
+            && (!is_unproven(share)
+                || shares().filter(|other| is_unproven(other)).count() < UNPROVEN_MAX)
     }
 }
 
-impl Part {
-    fn of(sender: &Sender, source: Source) -> Part {
-        match sender {
-            Sender::Account(account) => Part::Account(*account),
-            Sender::Login(_) | Sender::Claimed(_) | Sender::Unknown => {
-                Part::Source(source.prefix())
-            }
+fn share_of_sender(sender: &Sender, source: Source) -> String {
+    match sender {
+        Sender::Account(number) => share_of(ACCOUNT, *number),
+        Sender::Login(_) | Sender::Claimed(_) | Sender::Unknown => {
+            let source = source.prefix().to_string();
+            format!("source {}", crc32fast::hash(source.as_bytes()) % SOURCE_SHARES)
         }
     }
+}
+
+/// Returns the share of an account.
+pub(crate) fn share_of(kind: &str, account: AccountNo) -> String {
+    format!("{kind} {}", account.0)
 }
 
 #[cfg(test)]
@@ -164,14 +167,21 @@ mod tests {
             waiting - std::mem::replace(&mut before, waiting)
         };
         assert_eq!(admitted(&|_| Sender::Unknown, 0), UNPROVEN_MAX);
-        assert_eq!(admitted(&|_| account(1), 0), SENDER_MAX);
-        assert_eq!(admitted(&account, 2), WAITING_MAX - UNPROVEN_MAX - SENDER_MAX);
+        assert_eq!(admitted(&|_| account(1), 0), SHARE_MAX);
+        assert_eq!(admitted(&account, 2), WAITING_MAX - UNPROVEN_MAX - SHARE_MAX);
         assert_eq!(queue.dropped(), 6_000 - u64::try_from(WAITING_MAX).unwrap());
         assert_eq!(queue.take().len(), WAITING_MAX);
         for _ in 0..200 {
             queue.add(("id", UnixMs(0)), (Sender::Unknown, source(1)), Exchange::default);
         }
-        assert_eq!(queue.take().len(), SENDER_MAX);
+        assert_eq!(queue.take().len(), SHARE_MAX);
+    }
+
+    #[test]
+    fn sources_have_a_bounded_number_of_shares() {
+        let shares: std::collections::BTreeSet<String> =
+            (0..4_000).map(|at| share_of_sender(&Sender::Unknown, source(at))).collect();
+        assert_eq!(u32::try_from(shares.len()).ok(), Some(SOURCE_SHARES));
     }
 
     #[test]

@@ -5,13 +5,15 @@
 //! oldest ones of the largest shares, so that no account loses its rows to the failures of others.
 //! Requests without a proven account have a separate limit and short details.
 
-use kiosque_model::{AccountNo, LoginName, PresentedToken, Source, UnixMs};
+use kiosque_model::{LoginName, PresentedToken, Source, UnixMs};
 
 use crate::db::{Bound, Deadline, Read, Write};
 use crate::error::Error;
 use crate::json_records::json;
 use crate::metadata;
-use crate::refused_queue::{Exchange, RefusedRequest, Sender, WAITING_MAX};
+use crate::refused_queue::{
+    ACCOUNT, Exchange, LOGINS, RefusedRequest, Sender, WAITING_MAX, share_of,
+};
 use crate::sql::{Value, has_no_nul, row, statements};
 use crate::views::{Sessions, Trail};
 
@@ -33,19 +35,11 @@ const UNPROVEN_BYTES_MAX: i64 = 32 << 20;
 /// entries.
 const ROW_BYTES_MAX: i64 = 8_192 + 512;
 const _: () = assert!(UNPROVEN_MAX * ROW_BYTES_MAX <= UNPROVEN_BYTES_MAX);
-/// The number of shares of all sources without an account. If there are more sources, they share
-/// them, so that a network of addresses has no more rows than that many accounts.
-const SOURCE_SHARES: u32 = 64;
 /// Maximum number of old rows that one transaction deletes.
 const PURGED_PER_TRANSACTION: i64 = 2_000;
 
 /// The age at which they are deleted and can no longer be found.
 pub const REFUSED_AGE_MS: i64 = 86_400_000;
-
-/// The shares of accounts, and of logins with the name of an account, which do not cost it any of
-/// its own requests. Shares without a proven account begin with `LOGINS` in the order of the names.
-const ACCOUNT: &str = "account";
-const LOGINS: &str = "logins";
 
 row! {
     struct RequestRow {
@@ -237,12 +231,12 @@ async fn store(write: &Write<'_>, batch: &[RefusedRequest]) -> Result<(), Error>
     // Locks the counter: one node writes at a time.
     let last = metadata::take(write, metadata::REFUSED_REQUESTS, count).await?;
     let before = last - count;
-    let texts: Vec<[String; 3]> = batch
+    let texts: Vec<[String; 2]> = batch
         .iter()
-        .map(|request| Ok([share(request), request.source.to_string(), details(request)?]))
+        .map(|request| Ok([request.source.to_string(), details(request)?]))
         .collect::<Result<_, Error>>()?;
     let rows = batch.iter().zip(&texts).zip(before + 1..).map(|((request, texts), number)| {
-        let [share, source, details] = texts;
+        let [source, details] = texts;
         let (account, login) = match &request.sender {
             Sender::Account(number) | Sender::Claimed(number) => ((*number).into(), Value::Null),
             Sender::Login(name) => (Value::Null, name.as_str().into()),
@@ -250,7 +244,7 @@ async fn store(write: &Write<'_>, batch: &[RefusedRequest]) -> Result<(), Error>
         };
         [
             number.into(),
-            share.as_str().into(),
+            request.share.as_str().into(),
             request.request_id.as_str().into(),
             request.at.into(),
             account,
@@ -267,21 +261,6 @@ async fn store(write: &Write<'_>, batch: &[RefusedRequest]) -> Result<(), Error>
     Ok(())
 }
 
-/// Returns the share of a request, if it is not a login with the name of an account.
-fn share(request: &RefusedRequest) -> String {
-    match &request.sender {
-        Sender::Account(number) => share_of(ACCOUNT, *number),
-        Sender::Login(_) | Sender::Claimed(_) | Sender::Unknown => {
-            let source = request.source.prefix().to_string();
-            format!("source {}", crc32fast::hash(source.as_bytes()) % SOURCE_SHARES)
-        }
-    }
-}
-
-fn share_of(kind: &str, account: AccountNo) -> String {
-    format!("{kind} {}", account.0)
-}
-
 /// Returns the exchange as JSON, without its body and answer if they are too long.
 fn details(request: &RefusedRequest) -> Result<String, Error> {
     let text = json(&request.exchange)?;
@@ -290,23 +269,4 @@ fn details(request: &RefusedRequest) -> Result<String, Error> {
     }
     let Exchange { method, path, status, refusal, .. } = request.exchange.clone();
     json(&Exchange { method, path, status, refusal, ..Exchange::default() })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sources_have_a_bounded_number_of_shares() {
-        let request = |at: usize| RefusedRequest {
-            request_id: String::new(),
-            at: UnixMs(0),
-            sender: Sender::Unknown,
-            source: format!("192.0.{}.{}", at / 250, at % 250).parse().expect("an address"),
-            exchange: Exchange::default(),
-        };
-        let shares: std::collections::BTreeSet<String> =
-            (0..4_000).map(|at| share(&request(at))).collect();
-        assert_eq!(u32::try_from(shares.len()).ok(), Some(SOURCE_SHARES));
-    }
 }
