@@ -24,60 +24,65 @@ pub type GroupFilter = Result<GroupId, IdError>;
 /// than accounts, and groups of accounts.
 #[derive(Debug, Default)]
 pub(crate) struct ProvenBefore {
-    tokens: RwLock<HashMap<AccountNo, TokenDigest>>,
-    /// Tokens of the account before the last one, the latest ones.
-    earlier: RwLock<HashMap<AccountNo, VecDeque<TokenDigest>>>,
+    tokens: RwLock<HashMap<AccountNo, Tokens>>,
     groups: RwLock<HashMap<AccountNo, HashMap<GroupId, GroupNo>>>,
+}
+
+/// The tokens of an account.
+#[derive(Debug, Default)]
+struct Tokens {
+    /// The last proven one, unless it was refused since.
+    last: Option<TokenDigest>,
+    /// The latest ones before it.
+    earlier: VecDeque<TokenDigest>,
 }
 
 /// The number of an account's earlier tokens that are kept.
 const EARLIER_MAX: usize = 8;
 
+impl Tokens {
+    /// Replaces the last token.
+    fn replace(&mut self, new: Option<TokenDigest>) {
+        let before = std::mem::replace(&mut self.last, new);
+        self.earlier.extend(before.filter(|before| !self.earlier.contains(before)));
+        if self.earlier.len() > EARLIER_MAX {
+            self.earlier.pop_front();
+        }
+    }
+}
+
 impl ProvenBefore {
     /// Returns whether a token is the last proven one of its account.
     pub(crate) fn has_token(&self, token: &PresentedToken) -> bool {
         let tokens = read_ignoring_poison(&self.tokens);
-        tokens.get(&token.account_hint()) == Some(token.digest())
+        tokens.get(&token.account_hint()).is_some_and(|of| of.last.as_ref() == Some(token.digest()))
     }
 
     /// Returns whether a token is or was valid for the account whose number it contains, as far as
     /// this process remembers.
     pub(crate) fn had_token(&self, token: &PresentedToken) -> bool {
-        let earlier = read_ignoring_poison(&self.earlier);
-        let known = earlier.get(&token.account_hint());
-        self.has_token(token) || known.is_some_and(|known| known.contains(token.digest()))
+        let tokens = read_ignoring_poison(&self.tokens);
+        tokens.get(&token.account_hint()).is_some_and(|of| {
+            of.last.as_ref() == Some(token.digest()) || of.earlier.contains(token.digest())
+        })
     }
 
     /// Adds a token that was proven, or was just issued.
     pub(crate) fn add_token(&self, account: AccountNo, digest: &TokenDigest) {
-        let before = write_ignoring_poison(&self.tokens).insert(account, digest.clone());
-        if let Some(before) = before.filter(|before| before != digest) {
-            self.remember(account, before);
-        }
-    }
-
-    fn remember(&self, account: AccountNo, digest: TokenDigest) {
-        let mut earlier = write_ignoring_poison(&self.earlier);
-        let known = earlier.entry(account).or_default();
-        if !known.contains(&digest) {
-            known.push_back(digest);
-        }
-        if known.len() > EARLIER_MAX {
-            known.pop_front();
+        let mut tokens = write_ignoring_poison(&self.tokens);
+        let of_account = tokens.entry(account).or_default();
+        if of_account.last.as_ref() != Some(digest) {
+            of_account.replace(Some(digest.clone()));
         }
     }
 
     /// Removes a token that was refused.
     pub(crate) fn forget_refused(&self, token: &PresentedToken, refused: &Refused) {
-        if matches!(refused, Refused::Refusal(_)) {
-            let account = token.account_hint();
-            let digest = token.digest();
-            let mut tokens = write_ignoring_poison(&self.tokens);
-            if tokens.get(&account) == Some(digest) {
-                tokens.remove(&account);
-                drop(tokens);
-                self.remember(account, digest.clone());
-            }
+        if matches!(refused, Refused::Refusal(_))
+            && let Some(of) = write_ignoring_poison(&self.tokens).get_mut(&token.account_hint())
+            && of.last.as_ref() == Some(token.digest())
+        {
+            of.replace(None);
         }
     }
 
