@@ -6,9 +6,7 @@ mod search;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use kiosque_contract::inventory::{
-    AisleItem, DeviceDetail, DeviceItem, DeviceLedger, DeviceOwner, PlannedMove,
-};
+use kiosque_contract::inventory::{AisleItem, DeviceDetail, DeviceItem, DeviceOwner, PlannedMove};
 use kiosque_contract::{FleetAisle, FleetDevice};
 use kiosque_model::fleet::Aisle;
 use kiosque_model::{DeviceCode, DeviceNo, GroupId, UnixMs};
@@ -97,14 +95,9 @@ impl Inventory<'_> {
                 until_timestamp: Some(period.until.0).filter(|until| *until != i64::MAX),
             });
             let owners = owners.collect();
-            let ledgers = periods.ledgers.iter().map(|ledger| DeviceLedger {
-                group_id: ledger.group_id.clone(),
-                order_count: ledger.orders,
-                archived_count: ledger.archived,
-                last_active_timestamp: ledger.last_active.map(|at| at.0),
-            });
-            let ledgers = ledgers.collect();
-            Ok(Some(DeviceDetail { device: item(row, &periods, now), owners, ledgers, aisles }))
+            let device = item(row, &periods, now);
+            let ledgers = periods.ledgers.into_iter().map(|(_, ledger)| ledger).collect();
+            Ok(Some(DeviceDetail { device, owners, ledgers, aisles }))
         };
         self.0.db.read(Deadline::OfRequest, find).await
     }
@@ -168,6 +161,7 @@ async fn rows(
 }
 
 fn item(row: DeviceRow, periods: &DevicePeriods, now: UnixMs) -> DeviceItem {
+    let ledgers = || periods.ledgers.iter().map(|(_, ledger)| ledger);
     let next = periods.all.iter().find(|period| period.since > now);
     DeviceItem {
         group_id: periods.owner_at(now).unwrap_or_default().to_owned(),
@@ -175,14 +169,9 @@ fn item(row: DeviceRow, periods: &DevicePeriods, now: UnixMs) -> DeviceItem {
             group_id: period.group_id.clone(),
             since_timestamp: period.since.0,
         }),
-        last_active_timestamp: periods
-            .ledgers
-            .iter()
-            .filter_map(|ledger| ledger.last_active)
-            .max()
-            .map(|at| at.0),
-        order_count: periods.ledgers.iter().map(|ledger| ledger.orders).sum(),
-        archived_count: periods.ledgers.iter().map(|ledger| ledger.archived).sum(),
+        last_active_timestamp: ledgers().filter_map(|ledger| ledger.last_active_timestamp).max(),
+        order_count: ledgers().map(|ledger| ledger.order_count).sum(),
+        archived_count: ledgers().map(|ledger| ledger.archived_count).sum(),
         device_code: row.device_code,
         device_name: row.device_name,
         device_model: row.device_model,

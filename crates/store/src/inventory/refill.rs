@@ -115,9 +115,8 @@ fn urgency(item: &RefillItem) -> (bool, Option<i64>, Reverse<i64>, &str, &str) {
 /// The sales of devices on the days that count.
 struct Sales {
     today: Day,
-    /// Goods by `goodsId`, each with a number.
-    goods: HashMap<String, usize>,
-    sold: HashMap<(DeviceNo, usize), i64>,
+    /// The items that each device sold, by `goodsId`.
+    sold: HashMap<String, HashMap<DeviceNo, i64>>,
     first_sale: HashMap<DeviceNo, Day>,
 }
 
@@ -133,22 +132,17 @@ impl Sales {
         let first_day = Day(today.0 - DAYS);
         let groups = with_earlier_groups(read, groups, zone.start_of(first_day), now).await?;
         let days = [first_day.into(), Day(today.0 - 1).into()];
-        let (goods, sold, first_sale) = (HashMap::new(), HashMap::new(), HashMap::new());
-        let mut sales = Sales { today, goods, sold, first_sale };
+        let mut sales = Sales { today, sold: HashMap::new(), first_sale: HashMap::new() };
         read.each_of(&SALES, &numbers(groups), &days, |row| {
             let SalesRow { day, device_block, products } = row.read()?;
             each_product(products, |product| {
                 let goods_id = product.goods_id()?;
-                let number = match sales.goods.get(goods_id) {
-                    Some(number) => *number,
-                    None => {
-                        let number = sales.goods.len();
-                        sales.goods.insert(goods_id.to_owned(), number);
-                        number
-                    }
+                let sold = match sales.sold.get_mut(goods_id) {
+                    Some(sold) => sold,
+                    None => sales.sold.entry(goods_id.to_owned()).or_default(),
                 };
                 each_seller(product.sellers, device_block, |device, [items, _]| {
-                    *sales.sold.entry((device, number)).or_default() += items;
+                    *sold.entry(device).or_default() += items;
                     let first = sales.first_sale.entry(device).or_insert(day);
                     *first = day.min(*first);
                 })
@@ -165,8 +159,7 @@ impl Sales {
             *shared.entry(aisle.goods_id.clone()).or_default() += 1;
         }
         let item = |aisle: AisleRow| {
-            let sold = self.goods.get(&aisle.goods_id);
-            let sold = sold.and_then(|number| self.sold.get(&(aisle.device_no, *number)));
+            let sold = self.sold.get(&aisle.goods_id).and_then(|sold| sold.get(&aisle.device_no));
             // It may have sold before, in another group or through an import for a new device.
             let since = zone.day_of(aisle.since_ms);
             let first = self.first_sale.get(&aisle.device_no).map_or(since, |it| since.min(*it));

@@ -30,7 +30,7 @@ row! {
         history_of_cursor: HistoryId,
         order: Option<StoredOrder<'r>>,
     }
-    struct SalesRow<'r> { currency: &'r str, orders: i64, amount: i64, refund: i64 }
+    for SalesTotals { currency, orders, pay_amount, refund_amount }
 }
 
 statements! {
@@ -58,9 +58,9 @@ statements! {
     ORDERS_OF_GROUP(group_no) -> i64 =
         "select cast(coalesce(sum(last_seq - first_seq + 1), 0) as bigint) as orders
         from ledger where group_no = $group_no";
-    SALES_OF_GROUP(group_no) -> SalesRow<'_> = "select currency,
-            cast(sum(orders) as bigint) as orders, cast(sum(amount) as bigint) as amount,
-            cast(sum(refund) as bigint) as refund
+    SALES_OF_GROUP(group_no) -> SalesTotals = "select currency,
+            cast(sum(orders) as bigint) as orders, cast(sum(amount) as bigint) as pay_amount,
+            cast(sum(refund) as bigint) as refund_amount
         from sales_by_day where group_no = $group_no
         group by currency having sum(orders) > 0 order by currency";
 }
@@ -212,15 +212,8 @@ fn changes(
 /// Reads the number of orders of a group, a row for each device, and the sums of its sales, a row
 /// for each day and currency.
 fn group_totals(group: HintedGroup) -> (Reading<Option<i64>>, Reading<Vec<SalesTotals>>) {
-    let add = |sales: &mut Vec<SalesTotals>, row: &Row<'_>| {
-        let SalesRow { currency, orders, amount: pay_amount, refund: refund_amount } =
-            row.read()?;
-        let currency = currency.to_owned();
-        sales.push(SalesTotals { currency, orders, pay_amount, refund_amount });
-        Ok(())
-    };
-    let sales = Bound::new(&SALES_OF_GROUP, [group.into()]).fold(Vec::new(), add);
-    (Bound::new(&ORDERS_OF_GROUP, [group.into()]).one(), sales)
+    let of_group = [group.into()];
+    (Bound::new(&ORDERS_OF_GROUP, of_group).one(), Bound::new(&SALES_OF_GROUP, of_group).all())
 }
 
 impl OrderChanges {

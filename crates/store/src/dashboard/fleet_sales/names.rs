@@ -7,16 +7,11 @@ use kiosque_model::{GroupNo, UnixMs};
 use super::super::figures::products::ProductTotals;
 use crate::db::Read;
 use crate::error::Error;
-use crate::sql::{Value, distinct, row, statements};
+use crate::fleet::products_by_id;
+use crate::sql::{Value, distinct, statements};
 use crate::sums::GoodsName;
 
-row! {
-    struct NameRow { goods_id: String, goods_name: String }
-}
-
 statements! {
-    PRODUCTS() -> NameRow = "select p.goods_id, p.goods_name
-        from {rows r: goods text} cross join products p where p.goods_id = r.goods";
     /// The names of goods that are no products, as of their latest sale in a group.
     OTHER_GOODS() -> GoodsName = "select n.goods_id, n.goods_name, n.sale_at_ms
         from {rows r: group_no bigint, goods text} cross join goods_names n
@@ -30,9 +25,9 @@ pub(super) async fn of_goods(
     goods: &[(String, ProductTotals)],
 ) -> Result<HashMap<String, String>, Error> {
     let ids = distinct(goods.iter().map(|(id, _)| id.as_str()));
-    let names = read.all_of(&PRODUCTS, &ids, &[]).await?.into_iter();
+    let products = products_by_id(read, &ids).await?.into_iter();
     let mut names: HashMap<String, String> =
-        names.map(|NameRow { goods_id, goods_name }| (goods_id, goods_name)).collect();
+        products.map(|(id, product)| (id, product.goods_name)).collect();
     let others = goods.iter().filter(|(id, _)| !names.contains_key(id));
     let others: Vec<[Value<'_>; 2]> = others
         .flat_map(|(id, _)| groups.iter().map(move |group| [(*group).into(), id.as_str().into()]))

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use kiosque_contract::inventory::DeviceLedger;
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
 use crate::activity::Activity;
@@ -17,16 +18,8 @@ row! {
         pub(super) since: UnixMs,
         pub(super) until: UnixMs,
     }
-    struct LedgerRow { device_no: DeviceNo, ledger: Ledger }
-    /// The counts of a ledger, which belongs to an owner, even if it owned the device twice, or to
-    /// a group that keeps orders of a period that was replaced.
-    pub(super) struct Ledger {
-        pub(super) group_no: GroupNo,
-        pub(super) group_id: String,
-        pub(super) orders: i64,
-        pub(super) archived: i64,
-        pub(super) last_active: Option<UnixMs>,
-    }
+    struct LedgerRow { device_no: DeviceNo, group_no: GroupNo, ledger: DeviceLedger }
+    for DeviceLedger { group_id, order_count, archived_count, last_active_timestamp }
 }
 
 statements! {
@@ -37,8 +30,9 @@ statements! {
         where o.device_no = r.device
         order by o.device_no, o.since_ms";
     LEDGERS() -> LedgerRow = "select d.device_no, l.group_no, g.group_id,
-            l.last_seq - l.first_seq + 1 as orders, l.archived_seq - l.first_seq + 1 as archived,
-            l.last_active_ms as last_active
+            l.last_seq - l.first_seq + 1 as order_count,
+            l.archived_seq - l.first_seq + 1 as archived_count,
+            l.last_active_ms as last_active_timestamp
         from {rows r: device bigint} cross join devices d cross join ledger l
         join groups g on g.group_no = l.group_no
         where d.device_no = r.device and l.device_code = d.device_code
@@ -49,7 +43,9 @@ statements! {
 #[derive(Default)]
 pub(super) struct DevicePeriods {
     pub(super) all: Vec<Period>,
-    pub(super) ledgers: Vec<Ledger>,
+    /// A ledger belongs to an owner, even if it owned the device twice, or to a group that keeps
+    /// orders of a period that was replaced.
+    pub(super) ledgers: Vec<(GroupNo, DeviceLedger)>,
 }
 
 /// The periods of some devices.
@@ -65,9 +61,12 @@ impl Periods {
         for PeriodRow { device_no, period } in read.all_of(&PERIODS, devices, &[]).await? {
             periods.entry(device_no).or_default().all.push(period);
         }
-        for LedgerRow { device_no, mut ledger } in read.all_of(&LEDGERS, devices, &[]).await? {
-            ledger.last_active = activity.merged((ledger.group_no, device_no), ledger.last_active);
-            periods.entry(device_no).or_default().ledgers.push(ledger);
+        for row in read.all_of(&LEDGERS, devices, &[]).await? {
+            let LedgerRow { device_no, group_no, mut ledger } = row;
+            let last_active = ledger.last_active_timestamp.map(UnixMs);
+            let last_active = activity.merged((group_no, device_no), last_active);
+            ledger.last_active_timestamp = last_active.map(|at| at.0);
+            periods.entry(device_no).or_default().ledgers.push((group_no, ledger));
         }
         Ok(Periods(periods))
     }

@@ -176,8 +176,8 @@ async fn count_orders(
     let days = search.first_day.0..=search.last_day.0;
     let mut blocks: BTreeSet<(GroupNo, i64, Day)> = BTreeSet::new();
     for (device, periods) in owners {
-        for ledger in &periods.ledgers {
-            let of_day = |day| (ledger.group_no, block_of(*device), Day(day));
+        for (group, _) in &periods.ledgers {
+            let of_day = |day| (*group, block_of(*device), Day(day));
             blocks.extend(days.clone().map(of_day));
         }
     }
