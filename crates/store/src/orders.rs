@@ -38,10 +38,11 @@ row! {
 statements! {
     [blocks, changes, following, in_span]
     /// The state of the page with each of its orders; the state alone if the page has no orders, or
-    /// if the caller knows the orders of its last change. The page excludes the newest `skip`
+    /// if the caller knows the current orders of this state. The page excludes the newest `skip`
     /// orders, and those from the `end`-th on.
     PAGE(
-        group_no, device_code, now_ms, with_history, skip, end, known_change_no, known_history
+        group_no, device_code, now_ms, with_history, skip, end, known_change_no, known_history,
+        known_archived_seq
     ) -> PageRow<'_> = concat!(
         "select g.last_change_no, g.history,
             case when $with_history then l.first_seq - 1 else l.archived_seq end
@@ -50,7 +51,7 @@ statements! {
         from ledger l cross join group_changes g
         left join orders o on o.group_no = $group_no and o.device_no = l.device_no
             and o.seq <= case when g.last_change_no = $known_change_no
-                    and g.history = $known_history
+                    and g.history = $known_history and l.archived_seq = $known_archived_seq
                 then -1 else l.last_seq - $skip end
             and o.seq > case when $with_history and l.last_seq - $end < l.first_seq
                 then l.first_seq - 1
@@ -136,51 +137,11 @@ impl Orders<'_> {
         if let Some(span) = request.span {
             return self.order_page_in_span(claim, request, span).await;
         }
-        let mut uses_cache = true;
-        loop {
-            let cached = |group| -> Option<Arc<CachedPage>> {
-                self.0.cache.get(&request.cache_key(group).filter(|_| uses_cache)?)
-            };
-            let known = |group| cached(group).map_or(PageState::NONE, |page| page.state);
-            let (group, rows) = self.page_rows(&claim, &request, known).await?;
-            let PageRows { state, orders, records } = rows;
-            let state = state.ok_or(Refusal::OutOfScope)?;
-            let total = state.last_seq - state.before_first_seq;
-            if orders == state.orders_on_page(request.skip_and_size()) {
-                let Some(key) = request.cache_key(group) else {
-                    return Ok(OrderPage { total, oldest_first: Arc::new(records) });
-                };
-                let (records, size) = records.shrunk();
-                let oldest_first = Arc::new(records);
-                let page = CachedPage { state, records: Arc::clone(&oldest_first) };
-                self.0.cache.insert(key, size, Arc::new(page));
-                return Ok(OrderPage { total, oldest_first });
-            }
-            match cached(group) {
-                Some(cached) if cached.state == state => {
-                    return Ok(OrderPage { total, oldest_first: Arc::clone(&cached.records) });
-                }
-                // The boundary of the archive differs, which is not a change of an order.
-                _ if uses_cache => uses_cache = false,
-                _ => {
-                    let device = &request.device;
-                    let why = format!("{device:?}: {orders} orders on a page, of {state:?}");
-                    return Err(Error::Data(why).into());
-                }
-            }
-        }
-    }
-
-    /// Reads a page, without its orders if the last change of its state is `known`.
-    async fn page_rows(
-        self,
-        claim: &Claim,
-        request: &OrderQuery,
-        known: impl Fn(GroupNo) -> PageState,
-    ) -> Result<(GroupNo, PageRows), Refused> {
         let (skip, size) = request.skip_and_size();
         let page = |group: HintedGroup, device: &DeviceCode| {
-            let known = known(group.number());
+            let cached = request.cache_key(group.number());
+            let cached: Option<Arc<CachedPage>> = cached.and_then(|key| self.0.cache.get(&key));
+            let known = cached.as_ref().map_or(PageState::NONE, |page| page.state);
             let params = [
                 group.into(),
                 device.as_str().into(),
@@ -190,15 +151,33 @@ impl Orders<'_> {
                 (skip + size).into(),
                 known.last_change_no.into(),
                 known.history.into(),
+                known.before_first_seq.into(),
             ];
             let dictionaries = Arc::clone(&self.0.dictionaries);
             let add = move |rows: &mut PageRows, row: &Row<'_>| rows.add(row, &dictionaries);
-            Bound::new(&PAGE, params).fold(PageRows::default(), add)
+            Bound::new(&PAGE, params).fold(PageRows { cached, ..PageRows::default() }, add)
         };
         let device = request.device.as_ref();
         let (scope, rows) =
-            scoped(self.0, claim, None, |group| device.map(|device| page(group, device))).await?;
-        Ok((scope.group(), rows.unwrap_or_default()))
+            scoped(self.0, &claim, None, |group| device.map(|device| page(group, device))).await?;
+        let PageRows { cached, state, orders, records } = rows.unwrap_or_default();
+        let state = state.ok_or(Refusal::OutOfScope)?;
+        let total = state.last_seq - state.before_first_seq;
+        if let Some(cached) = cached.filter(|cached| cached.state == state) {
+            return Ok(OrderPage { total, oldest_first: Arc::clone(&cached.records) });
+        }
+        if orders != state.orders_on_page((skip, size)) {
+            let why = format!("{device:?}: {orders} orders on a page, of {state:?}");
+            return Err(Error::Data(why).into());
+        }
+        let Some(key) = request.cache_key(scope.group()) else {
+            return Ok(OrderPage { total, oldest_first: Arc::new(records) });
+        };
+        let (records, size) = records.shrunk();
+        let records = Arc::new(records);
+        let page = CachedPage { state, records: Arc::clone(&records) };
+        self.0.cache.insert(key, size, Arc::new(page));
+        Ok(OrderPage { total, oldest_first: records })
     }
 
     /// Returns the order with a trade number, as the JSON of an order detail.
@@ -276,6 +255,8 @@ struct CachedPage {
 
 #[derive(Default)]
 struct PageRows {
+    /// The page whose state the statement knew.
+    cached: Option<Arc<CachedPage>>,
     state: Option<PageState>,
     orders: i64,
     records: JsonRecords,
