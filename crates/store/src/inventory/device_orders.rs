@@ -2,7 +2,6 @@
 
 mod newest_first;
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use kiosque_contract::inventory::OrderItem;
@@ -13,6 +12,7 @@ use crate::accounts::group_numbers;
 use crate::db::{Deadline, Read};
 use crate::dictionaries;
 use crate::error::Error;
+use crate::orders::Span;
 use crate::record::dictionaries::Dictionaries;
 use crate::record::order_id_of;
 use crate::record::stored::{StoredOrder, order_columns};
@@ -240,89 +240,51 @@ async fn latest(
     of: &DeviceOrders,
 ) -> Result<Option<FoundOrders>, Error> {
     let Some((device, ledgers)) = ledgers(read, &of.device).await? else { return Ok(None) };
-    let (found, left) = (FoundOrders::default(), of.read_max);
-    let mut part = OrdersPart { of, device, dictionaries, found, left };
-    let is_before = |ledger: &LedgerRow| of.after.is_some_and(|key| key.group != ledger.group_no);
-    let mut before = of.after.map_or(i64::MAX, |key| key.seq);
-    for ledger in ledgers.iter().skip_while(|ledger| is_before(ledger)) {
-        let is_of_group = of.group.as_ref().is_none_or(|id| id.as_str() == ledger.group_id);
-        if is_of_group && part.add(read, ledger, before).await?.is_break() {
-            break;
-        }
-        before = i64::MAX;
-    }
-    Ok(Some(part.found))
-}
-
-/// A part of the orders of a device, while it is read.
-struct OrdersPart<'a> {
-    of: &'a DeviceOrders,
-    device: DeviceNo,
-    dictionaries: &'a Dictionaries,
-    found: FoundOrders,
-    /// The number of records that may still be read.
-    left: usize,
-}
-
-impl OrdersPart<'_> {
-    /// Adds the orders of a ledger with lower sequence numbers than `before`. Returns whether the
-    /// part has ended.
-    async fn add(
-        &mut self,
-        read: &Read<'_>,
-        ledger: &LedgerRow,
-        mut before: i64,
-    ) -> Result<ControlFlow<()>, Error> {
-        let card_end = self.of.card_end.as_deref();
-        while self.left > 0 {
-            let count = CHUNK.min(self.left);
-            let chunk = self.chunk(read, ledger, before, count).await?;
-            self.left -= chunk.len();
-            let is_last = chunk.len() < count;
-            for (seq, order) in chunk {
-                if let Some(order) = order.filter(|order| has_card(order, card_end)) {
-                    if self.found.orders.len() == self.of.limit {
-                        self.found.next = Some(ledger.position(before));
-                        return Ok(ControlFlow::Break(()));
+    let whole = Span { start: UnixMs(i64::MIN), end: UnixMs(i64::MAX) };
+    let Span { start, end } = of.filter.counted.unwrap_or(whole);
+    let is_before = |ledger: &&LedgerRow| of.after.is_some_and(|key| key.group != ledger.group_no);
+    let is_of_group =
+        |ledger: &&LedgerRow| of.group.as_ref().is_none_or(|id| id.as_str() == ledger.group_id);
+    let (mut found, mut left) = (FoundOrders::default(), of.read_max);
+    for ledger in ledgers.iter().skip_while(is_before).filter(is_of_group) {
+        let after = of.after.filter(|key| key.group == ledger.group_no);
+        let mut before = after.map_or(i64::MAX, |key| key.seq);
+        loop {
+            if left == 0 {
+                found.next = Some(ledger.position(before));
+                found.is_cut = true;
+                return Ok(Some(found));
+            }
+            let (count, mut rows) = (CHUNK.min(left), 0);
+            let (group, device) = (ledger.group_no.into(), device.into());
+            let params = [group, device, before.into(), start.into(), end.into(), count.into()];
+            read.each(&LATEST, &params, |row| {
+                let order: StoredOrder<'_> = row.read()?;
+                rows += 1;
+                if found.next.is_none() && of.filter.includes(&order)? {
+                    let item = ledger.item(&order, dictionaries)?;
+                    match has_card(&item, of.card_end.as_deref()) {
+                        true if found.orders.len() == of.limit => {
+                            found.next = Some(ledger.position(before));
+                        }
+                        true => found.orders.push(item),
+                        false => {}
                     }
-                    self.found.orders.push(order);
                 }
-                before = seq;
+                before = order.seq;
+                Ok(())
+            })
+            .await?;
+            if found.next.is_some() {
+                return Ok(Some(found));
             }
-            if is_last {
-                return Ok(ControlFlow::Continue(()));
+            left -= rows;
+            if rows < count {
+                break;
             }
         }
-        self.found.next = Some(ledger.position(before));
-        self.found.is_cut = true;
-        Ok(ControlFlow::Break(()))
     }
-
-    /// Reads the next orders of a ledger that match the filter, and their sequence numbers.
-    async fn chunk(
-        &self,
-        read: &Read<'_>,
-        ledger: &LedgerRow,
-        before: i64,
-        count: usize,
-    ) -> Result<Vec<(i64, Option<OrderItem>)>, Error> {
-        let (start, end) = match self.of.filter.counted {
-            Some(span) => (span.start, span.end),
-            None => (UnixMs(i64::MIN), UnixMs(i64::MAX)),
-        };
-        let (group, device) = (ledger.group_no.into(), self.device.into());
-        let params = [group, device, before.into(), start.into(), end.into(), count.into()];
-        let mut orders = Vec::new();
-        read.each(&LATEST, &params, |row| {
-            let order: StoredOrder<'_> = row.read()?;
-            let included = self.of.filter.includes(&order)?;
-            let item = || ledger.item(&order, self.dictionaries);
-            orders.push((order.seq, included.then(item).transpose()?));
-            Ok(())
-        })
-        .await?;
-        Ok(orders)
-    }
+    Ok(Some(found))
 }
 
 async fn by_number(

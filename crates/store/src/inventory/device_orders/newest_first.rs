@@ -168,18 +168,23 @@ async fn read_chunks(
 ) -> Result<usize, Error> {
     let chunks = indexes.iter().map(|index| {
         let (group, filter) = (index.after.group, Arc::clone(filter));
-        index.bind(chunk).fold(Chunk::default(), move |chunk: &mut Chunk, row: &Row<'_>| {
-            chunk.add(group, row.read()?, &filter);
+        index.bind(chunk).fold(Vec::new(), move |entries: &mut Vec<_>, row: &Row<'_>| {
+            let EntryRow { at_ms: at, device_no: device, seq, sale } = row.read()?;
+            // The record of an order with invalid states is read, which reports that it is damaged.
+            let states = sale_figures::states(sale);
+            let is_included = states.is_none_or(|states| filter.has_states(states));
+            entries.push((OrderPlace { at, group, device, seq }, is_included));
             Ok(())
         })
     });
     let chunks = read.together(chunks.collect::<Vec<_>>()).await?;
     let mut searched = 0;
-    for (index, Chunk { entries, last, found }) in indexes.iter_mut().zip(chunks) {
-        searched += entries;
-        index.after = last.unwrap_or(index.after);
-        index.found.extend(found);
-        index.is_read = entries < chunk;
+    for (index, entries) in indexes.iter_mut().zip(chunks) {
+        searched += entries.len();
+        index.after = entries.last().map_or(index.after, |(place, _)| *place);
+        index.is_read = entries.len() < chunk;
+        let included = entries.into_iter().filter(|(_, is_included)| *is_included);
+        index.found.extend(included.map(|(place, _)| place));
     }
     Ok(searched)
 }
@@ -209,16 +214,6 @@ struct Index {
     is_read: bool,
 }
 
-/// Entries of an index.
-#[derive(Default)]
-struct Chunk {
-    entries: usize,
-    /// The position of the last one.
-    last: Option<OrderPlace>,
-    /// Those that the filter includes.
-    found: Vec<OrderPlace>,
-}
-
 impl Index {
     fn is_finished(&self) -> bool {
         self.is_read && self.found.is_empty()
@@ -240,19 +235,6 @@ impl Index {
         let params =
             [group.into(), self.start.into(), at.into(), device.into(), seq.into(), count.into()];
         Bound::new(self.sql, params)
-    }
-}
-
-impl Chunk {
-    fn add(&mut self, group: GroupNo, entry: EntryRow<'_>, filter: &OrderFilter) {
-        let EntryRow { at_ms: at, device_no: device, seq, sale } = entry;
-        let place = OrderPlace { at, group, device, seq };
-        self.entries += 1;
-        self.last = Some(place);
-        // The record of an order with invalid states is read, which reports that it is damaged.
-        if sale_figures::states(sale).is_none_or(|states| filter.has_states(states)) {
-            self.found.push(place);
-        }
     }
 }
 
