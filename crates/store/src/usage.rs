@@ -4,11 +4,11 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use kiosque_contract::{Code, ENDPOINTS, EndpointInfo};
-use kiosque_locks::{lock_ignoring_poison, read_ignoring_poison, write_ignoring_poison};
+use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::usage::{FunctionUsage, Guesses};
 use kiosque_model::{AccountNo, SourcePrefix, UnixMs};
 
@@ -23,11 +23,16 @@ const USE_STORED_MS: i64 = 60_000;
 /// The counters of a process.
 #[derive(Debug, Default)]
 pub(crate) struct Usage {
-    last_uses: Mutex<HashMap<AccountNo, LastUse>>,
-    accounts: RwLock<HashMap<AccountNo, Arc<Mutex<AccountCounters>>>>,
-    /// Accounts beyond [`ACCOUNTS_MAX`], and requests that prove no account.
-    others: Mutex<AccountCounters>,
+    requests: Mutex<Requests>,
     pub(crate) guesses: Mutex<BTreeMap<SourcePrefix, Guesses>>,
+}
+
+#[derive(Debug, Default)]
+struct Requests {
+    last_uses: HashMap<AccountNo, LastUse>,
+    accounts: HashMap<AccountNo, AccountCounters>,
+    /// Accounts beyond [`ACCOUNTS_MAX`], and requests that prove no account.
+    others: AccountCounters,
 }
 
 /// The last use of an account's session.
@@ -59,13 +64,19 @@ impl Usage {
         now: UnixMs,
     ) {
         let function = ENDPOINTS.iter().position(|endpoint| endpoint.route == path);
+        let mut requests = lock_ignoring_poison(&self.requests);
+        let Requests { last_uses, accounts, others } = &mut *requests;
         if let Some(account) = account {
-            let mut last_uses = lock_ignoring_poison(&self.last_uses);
             let last = last_uses.entry(account).or_insert(LastUse { used: now, stored: None });
             last.used = last.used.max(now);
         }
-        let counters = account.and_then(|account| self.of(account));
-        let mut counters = lock_ignoring_poison(counters.as_deref().unwrap_or(&self.others));
+        let has_room = accounts.len() < ACCOUNTS_MAX;
+        let counters = match account {
+            Some(account) if has_room || accounts.contains_key(&account) => {
+                accounts.entry(account).or_default()
+            }
+            _ => others,
+        };
         let answers = counters.entry((function, code)).or_default();
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         answers.number += 1;
@@ -73,31 +84,19 @@ impl Usage {
         answers.slowest_micros = answers.slowest_micros.max(micros);
     }
 
-    fn of(&self, account: AccountNo) -> Option<Arc<Mutex<AccountCounters>>> {
-        {
-            let accounts = read_ignoring_poison(&self.accounts);
-            if accounts.contains_key(&account) || accounts.len() >= ACCOUNTS_MAX {
-                return accounts.get(&account).map(Arc::clone);
-            }
-        }
-        let mut accounts = write_ignoring_poison(&self.accounts);
-        Some(Arc::clone(accounts.entry(account).or_default()))
-    }
-
     /// Returns the last use of an account, and its requests by function.
     pub(crate) fn of_account(&self, account: AccountNo) -> (Option<UnixMs>, Vec<FunctionUsage>) {
-        let used = lock_ignoring_poison(&self.last_uses).get(&account).map(|last| last.used);
-        let accounts = read_ignoring_poison(&self.accounts);
-        let counters = accounts.get(&account).map(|counters| lock_ignoring_poison(counters));
-        (used, counters.map(|counters| functions(&counters)).unwrap_or_default())
+        let requests = lock_ignoring_poison(&self.requests);
+        let used = requests.last_uses.get(&account).map(|last| last.used);
+        (used, requests.accounts.get(&account).map(functions).unwrap_or_default())
     }
 
     /// Returns the number of answers with each code, success first and server failures last.
     pub(crate) fn answers_by_code(&self) -> Vec<(i64, u64)> {
         let mut by_code: BTreeMap<_, u64> = BTreeMap::new();
-        let accounts = read_ignoring_poison(&self.accounts);
-        for counters in accounts.values().map(AsRef::as_ref).chain([&self.others]) {
-            for ((_, code), answers) in &*lock_ignoring_poison(counters) {
+        let requests = lock_ignoring_poison(&self.requests);
+        for counters in requests.accounts.values().chain([&requests.others]) {
+            for ((_, code), answers) in counters {
                 let place = (*code == number(Code::System), Reverse(*code));
                 *by_code.entry(place).or_default() += answers.number;
             }
@@ -107,8 +106,8 @@ impl Usage {
 
     /// Returns the accounts whose last use should be stored, by number.
     pub(crate) fn due(&self, now: UnixMs) -> Vec<(AccountNo, UnixMs)> {
-        let last_uses = lock_ignoring_poison(&self.last_uses);
-        let due = last_uses.iter().filter(|(_, last)| {
+        let requests = lock_ignoring_poison(&self.requests);
+        let due = requests.last_uses.iter().filter(|(_, last)| {
             let is_due = |stored: UnixMs| last.used > stored && is_use_due(stored, now);
             last.stored.is_none_or(is_due)
         });
@@ -120,7 +119,7 @@ impl Usage {
 
     /// Records that the last use of an account is stored.
     pub(crate) fn stored(&self, account: AccountNo, used: UnixMs) {
-        if let Some(last) = lock_ignoring_poison(&self.last_uses).get_mut(&account) {
+        if let Some(last) = lock_ignoring_poison(&self.requests).last_uses.get_mut(&account) {
             last.stored = Some(used);
         }
     }
@@ -183,7 +182,7 @@ mod tests {
         assert_eq!(usage.due(UnixMs(8)), []);
         assert_eq!(usage.due(UnixMs(60_005)), [(AccountNo(1_002), UnixMs(7))]);
         assert_eq!(usage.of_account(AccountNo(1_002)), (Some(UnixMs(7)), Vec::new()));
-        let counted = read_ignoring_poison(&usage.accounts).len();
+        let counted = lock_ignoring_poison(&usage.requests).accounts.len();
         assert_eq!((counted, usage.answers_by_code()), (ACCOUNTS_MAX, vec![(200, 1_003)]));
     }
 }
