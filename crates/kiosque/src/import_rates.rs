@@ -8,7 +8,7 @@ use anyhow::Context;
 use kiosque_contract::AuditDetails;
 use kiosque_ingest::csv::{RatesError, ReadRates, read_rates};
 use kiosque_model::audit::{AuditEvent, CommandRun, Interruption};
-use kiosque_store::{Act, Changes, RateJump, RatesSet, ReplacedRate, WhenAbsent};
+use kiosque_store::{Act, Changes, RateChange, RatesSet, WhenAbsent};
 
 use crate::import::warn_of_cut_line;
 use crate::output::{eprint_line, print_line};
@@ -61,13 +61,13 @@ pub(crate) async fn run(
 /// Prints the counts and the replaced rates, and warnings about rates that may be mistyped.
 fn print(set: &RatesSet) -> anyhow::Result<()> {
     print_line!("rates: {}", set.counts)?;
-    for ReplacedRate { new, old } in set.replaced.iter().take(PRINTED_MAX) {
-        print_line!("{} on {}: {old} -> {}", new.currency, new.day, new.rate)?;
+    for RateChange { new, before } in set.replaced.iter().take(PRINTED_MAX) {
+        print_line!("{} on {}: {} -> {}", new.currency, new.day, before.rate, new.rate)?;
     }
     if set.replaced.len() > PRINTED_MAX {
         print_line!("… and {} more", set.replaced.len() - PRINTED_MAX)?;
     }
-    for RateJump { new, before } in set.jumps.iter().take(PRINTED_MAX) {
+    for RateChange { new, before } in set.jumps.iter().take(PRINTED_MAX) {
         eprint_line!(
             "warning: {} on {}: {} differs from the previous rate, {} on {}, by a factor of more \
              than ten; if it is mistyped, correct it and import it again",

@@ -113,7 +113,7 @@ pub use metadata::marker_of_unopened;
 pub use orders::changes::{ChangeQuery, GroupTotals, OrderChanges};
 pub use orders::{History, OrderPage, OrderQuery, Span, TradeNumbers};
 pub use owners::DeviceGroups;
-pub use rates::{DatedRate, RateJump, RatesSet, ReplacedRate};
+pub use rates::{DatedRate, RateChange, RatesSet};
 pub use receive::{
     BatchPart, EntryIndexes, LockedGroups, NeededEntries, OrderOutcome, Owners, ReceiveOptions,
 };

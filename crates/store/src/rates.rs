@@ -51,24 +51,15 @@ pub struct RatesSet {
     /// The rates by their effect.
     pub counts: ChangeCounts,
     /// The rates that replaced another one, in order.
-    pub replaced: Vec<ReplacedRate>,
+    pub replaced: Vec<RateChange>,
     /// The new and changed rates that differ from the previous one by a factor of more than ten, in
     /// order.
-    pub jumps: Vec<RateJump>,
+    pub jumps: Vec<RateChange>,
 }
 
-/// A rate that replaced the stored one of its currency and day.
+/// A rate that replaced another one, or differs from the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReplacedRate {
-    /// The rate that is now stored.
-    pub new: DatedRate,
-    /// The rate that was stored.
-    pub old: Rate,
-}
-
-/// A rate that differs from the previous one by a factor of more than ten.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RateJump {
+pub struct RateChange {
     /// The rate that is now stored.
     pub new: DatedRate,
     /// The rate that it replaced, or the one of the latest earlier day.
@@ -142,14 +133,14 @@ fn effect(rates: &[DatedRate], mut stored: RatesByDay) -> (RatesSet, Vec<DatedRa
             continue;
         }
         changed.push(*new);
-        effect.replaced.extend(old.map(|old| ReplacedRate { new: *new, old }));
         let replaced = old.map(|rate| DatedRate { rate, ..*new });
+        effect.replaced.extend(replaced.map(|before| RateChange { new: *new, before }));
         let before = replaced.or_else(|| {
             let earlier = all.range((key.0, Day(i64::MIN))..key).next_back();
             earlier.map(|((_, day), rate)| DatedRate { day: *day, currency, rate: *rate })
         });
         let jump = before.filter(|before| is_jump(before.rate, rate));
-        effect.jumps.extend(jump.map(|before| RateJump { new: *new, before }));
+        effect.jumps.extend(jump.map(|before| RateChange { new: *new, before }));
     }
     (effect, changed)
 }

@@ -3,7 +3,7 @@
 use kiosque_contract::ChangeCounts;
 use kiosque_model::sales::Rate;
 use kiosque_model::{Currency, Day};
-use kiosque_store::{DatedRate, RateJump, RatesSet, ReplacedRate};
+use kiosque_store::{DatedRate, RateChange, RatesSet};
 use kiosque_testkit::TestStore;
 
 fn rate(code: &str, day: i64, text: &str) -> DatedRate {
@@ -25,8 +25,8 @@ async fn a_rate_is_of_one_currency_and_one_day() {
     let mended = vec![rate("EUR", 20, "1.25"), rate("EUR", 10, "1.1"), rate("EUR", -9, "0.5")];
     let set = fixture.store.fleet().set_rates(mended).await.unwrap();
     assert_eq!(set.counts, counts(1, 1, 1));
-    let old = Rate::parse("1.2").unwrap();
-    assert_eq!(set.replaced, [ReplacedRate { new: rate("EUR", 20, "1.25"), old }]);
+    let before = rate("EUR", 20, "1.2");
+    assert_eq!(set.replaced, [RateChange { new: rate("EUR", 20, "1.25"), before }]);
     assert_eq!(set.jumps, []);
     assert_eq!(
         fixture.query("select currency, day, usd_per_unit_e12 from rates order by currency, day"),
@@ -57,12 +57,12 @@ async fn a_rate_that_differs_by_more_than_ten_times_is_reported() {
     ];
     let set = fixture.store.fleet().set_rates(typed.to_vec()).await.unwrap();
     let jumps = [
-        RateJump { new: typed[0], before: first[0] },
-        RateJump { new: typed[1], before: typed[0] },
-        RateJump { new: typed[2], before: first[1] },
-        RateJump { new: typed[5], before: typed[4] },
+        RateChange { new: typed[0], before: first[0] },
+        RateChange { new: typed[1], before: typed[0] },
+        RateChange { new: typed[2], before: first[1] },
+        RateChange { new: typed[5], before: typed[4] },
     ];
     assert_eq!(set.jumps, jumps);
-    assert_eq!(set.replaced, [ReplacedRate { new: typed[0], old: first[0].rate }]);
+    assert_eq!(set.replaced, [RateChange { new: typed[0], before: first[0] }]);
     assert_eq!(fixture.store.fleet().set_rates(typed.to_vec()).await.unwrap().jumps, []);
 }
