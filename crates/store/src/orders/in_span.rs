@@ -6,10 +6,9 @@ use kiosque_model::{Claim, DeviceCode, Refusal};
 
 use super::{OrderPage, OrderQuery, Span};
 use crate::db::Bound;
-use crate::error::{Error, Refused};
+use crate::error::Refused;
 use crate::json_records::JsonRecords;
 use crate::orders::History;
-use crate::record::dictionaries::Dictionaries;
 use crate::record::stored::{StoredOrder, order_columns};
 use crate::scoped::{HintedGroup, scoped};
 use crate::sql::{Row, row, statements};
@@ -112,7 +111,12 @@ impl Orders<'_> {
                 size.into(),
             ];
             let dictionaries = Arc::clone(&self.0.dictionaries);
-            let add = move |page: &mut Page, row: &Row<'_>| add(page, row, &dictionaries);
+            let add = move |(total, records): &mut Page, row: &Row<'_>| {
+                let PageRow { total: counted, order } = row.read()?;
+                *total = Some(counted);
+                let Some(order) = order else { return Ok(()) };
+                records.push_with(|json| order.put_list_record(&dictionaries, json))
+            };
             Bound::new(&PAGE, params).fold(Page::default(), add)
         };
         let device = request.device.as_ref();
@@ -126,19 +130,6 @@ impl Orders<'_> {
 
 /// The total, and the records of a page.
 type Page = (Option<i64>, JsonRecords);
-
-fn add(
-    (total, records): &mut Page,
-    row: &Row<'_>,
-    dictionaries: &Dictionaries,
-) -> Result<(), Error> {
-    let PageRow { total: counted, order } = row.read()?;
-    *total = Some(counted);
-    if let Some(order) = order {
-        records.push_with(|json| order.put_list_record(dictionaries, json))?;
-    }
-    Ok(())
-}
 
 #[cfg(test)]
 mod tests;
