@@ -120,9 +120,12 @@ impl Reports<'_> {
     }
 }
 
-/// The sales of each day, and the rates for converting them.
+/// The sales of days, and the rates by which they are converted.
 struct Converted {
-    by_day: BTreeMap<(Day, &'static str), (Currency, Totals)>,
+    /// The days with sales.
+    days: BTreeMap<Day, Turnover>,
+    /// The number of sales without a rate on the days of the sales by device, by currency.
+    without_rate: BTreeMap<String, i64>,
     rates: Rates,
 }
 
@@ -132,45 +135,33 @@ impl Converted {
         groups: &[GroupNo],
         query: &FleetSalesQuery,
     ) -> Result<Converted, Error> {
-        let days = [query.totals_from.into(), query.last_day.into()];
-        let (mut by_day, mut currencies) = (BTreeMap::new(), Currencies::default());
-        read.each_of(&DAYS, &numbers(groups.iter().copied()), &days, |row| {
+        let range = [query.totals_from.into(), query.last_day.into()];
+        let (mut sums, mut currencies) = (BTreeMap::new(), Currencies::default());
+        read.each_of(&DAYS, &numbers(groups.iter().copied()), &range, |row| {
             let DayRow { day, currency, totals } = row.read()?;
             let currency = currencies.parse(currency)?;
             let (_, sum): &mut (Currency, Totals) =
-                by_day.entry((day, currency.code())).or_insert((currency, Totals::default()));
+                sums.entry((day, currency.code())).or_insert((currency, Totals::default()));
             sum.add(totals, 1);
             Ok(())
         })
         .await?;
         let codes: Vec<[Value<'_>; 1]> = currencies.codes().map(|code| [code.into()]).collect();
         let mut rates = Rates::default();
-        read.each_of(&RATES, &codes, &days, |row| add_rate(&mut rates, &mut currencies, row))
+        read.each_of(&RATES, &codes, &range, |row| add_rate(&mut rates, &mut currencies, row))
             .await?;
-        Ok(Converted { by_day, rates })
-    }
-
-    /// Returns the days with sales.
-    fn days(&self) -> BTreeMap<Day, Turnover> {
-        let mut days: BTreeMap<Day, Turnover> = BTreeMap::new();
-        for ((day, _), (currency, totals)) in &self.by_day {
+        let (mut days, mut without_rate) = (BTreeMap::new(), BTreeMap::new());
+        for ((day, code), (currency, totals)) in sums {
+            let rate = rates.on(currency, day);
             if !totals.is_zero() {
-                let conversion = (*currency, self.rates.on(*currency, *day));
-                days.entry(*day).or_default().add(conversion, *totals);
+                let turnover: &mut Turnover = days.entry(day).or_default();
+                turnover.add((currency, rate), totals);
+            }
+            if totals.orders != 0 && rate.is_none() && day >= query.first_day {
+                *without_rate.entry(code.to_owned()).or_default() += totals.orders;
             }
         }
-        days
-    }
-
-    /// Returns the number of sales from a day on without a rate, by currency.
-    fn without_rate(&self, first: Day) -> BTreeMap<String, i64> {
-        let mut orders = BTreeMap::new();
-        for ((day, code), (currency, totals)) in self.by_day.range((first, "")..) {
-            if totals.orders != 0 && self.rates.on(*currency, *day).is_none() {
-                *orders.entry((*code).to_owned()).or_default() += totals.orders;
-            }
-        }
-        orders
+        Ok(Converted { days, without_rate, rates })
     }
 }
 
@@ -245,7 +236,7 @@ impl FleetSums {
             items: totals.items,
             amount: totals.amount,
         });
-        let days = totals.days();
+        let Converted { days, without_rate, .. } = totals;
         let last_before = match days.range(query.first_day..).next() {
             Some(_) => None,
             None => match days.keys().next_back() {
@@ -258,7 +249,7 @@ impl FleetSums {
             last_before,
             devices: self.devices.into_values().collect(),
             products: products.collect(),
-            without_rate: totals.without_rate(query.first_day).into_iter().collect(),
+            without_rate: without_rate.into_iter().collect(),
             attention,
         })
     }

@@ -83,20 +83,19 @@ impl Accounts {
     /// Reads every account that has an entry in a fleet.
     pub(super) async fn read(read: &Read<'_>, fleet: &Fleet) -> Result<Accounts, Error> {
         let names = distinct(fleet.accounts.iter().map(|entry| entry.login_name.as_str()));
-        let (mut by_name, mut names_by_number) = (HashMap::new(), HashMap::new());
-        for row in all_in_chunks(read, &ACCOUNTS_BY_NAME, &names).await? {
-            let KeyedAccount { login_name, account_no: number, account: row } = row;
-            names_by_number.insert(number, login_name.clone());
-            by_name.insert(login_name, StoredAccount { number, row, groups: Vec::new() });
-        }
-        let rows = numbers(names_by_number.keys().copied());
-        for row in all_in_chunks(read, &GROUPS_OF_ACCOUNTS, &rows).await? {
+        let stored: Vec<KeyedAccount> = all_in_chunks(read, &ACCOUNTS_BY_NAME, &names).await?;
+        let keys = numbers(stored.iter().map(|row| row.account_no));
+        let mut groups: HashMap<AccountNo, Vec<GroupNo>> = HashMap::new();
+        for row in all_in_chunks(read, &GROUPS_OF_ACCOUNTS, &keys).await? {
             let AccountGroup { account_no, group_no } = row;
-            let name = names_by_number.get(&account_no);
-            if let Some(account) = name.and_then(|name| by_name.get_mut(name)) {
-                account.groups.push(group_no);
-            }
+            groups.entry(account_no).or_default().push(group_no);
         }
+        let stored = stored.into_iter().map(|row| {
+            let KeyedAccount { login_name, account_no: number, account: row } = row;
+            let groups = groups.remove(&number).unwrap_or_default();
+            (login_name, StoredAccount { number, row, groups })
+        });
+        let by_name = stored.collect();
         let is_empty = fleet.accounts.is_empty();
         let next = if is_empty { 0 } else { next_number(read, &NEXT_ACCOUNT).await? };
         Ok(Accounts { by_name, next })
