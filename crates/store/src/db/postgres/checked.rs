@@ -116,22 +116,6 @@ async fn check_and_read(
     Ok(())
 }
 
-/// Runs statements that are all sent before the first is answered, and visits their rows.
-pub(super) async fn pipelined(
-    connection: &Connection,
-    statements: &[Bound],
-    visit: &mut dyn FnMut(usize, tokio_postgres::Row) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let sent = send_together(connection, statements.iter()).await?;
-    for (at, sent) in sent.into_iter().enumerate() {
-        let mut rows = pin!(answered(Some(sent)).await?);
-        while let Some(row) = rows.try_next().await? {
-            visit(at, row)?;
-        }
-    }
-    Ok(())
-}
-
 impl Connection {
     /// Returns a variant of a statement if this connection has prepared it.
     pub(super) fn known(&self, sql: &'static Sql, variant: SqlVariant) -> Option<Statement> {
@@ -158,7 +142,8 @@ impl Connection {
     }
 }
 
-type Sent<'a> = Pin<
+/// A statement that was sent.
+pub(super) type Sent<'a> = Pin<
     Box<
         MaybeDone<
             Pin<Box<dyn Future<Output = Result<RowStream, tokio_postgres::Error>> + Send + 'a>>,
@@ -167,7 +152,7 @@ type Sent<'a> = Pin<
 >;
 
 /// Sends statements without another caller's statement between them.
-async fn send_together<'a>(
+pub(super) async fn send_together<'a>(
     connection: &'a Connection,
     statements: impl Iterator<Item = &'a Bound>,
 ) -> Result<Vec<Sent<'a>>, Error> {
@@ -195,7 +180,7 @@ async fn send_together<'a>(
 }
 
 /// Awaits the answer to a statement, up to its first row.
-async fn answered(sent: Option<Sent<'_>>) -> Result<RowStream, Error> {
+pub(super) async fn answered(sent: Option<Sent<'_>>) -> Result<RowStream, Error> {
     let mut sent = sent.ok_or(Error::Gone)?;
     sent.as_mut().await;
     Ok(sent.as_mut().take_output().ok_or(Error::Gone)??)

@@ -7,7 +7,7 @@ use futures_util::TryStreamExt;
 use tokio::sync::MutexGuard;
 use tokio_postgres::types::ToSql;
 
-use super::checked::pipelined;
+use super::checked::{answered, send_together};
 use super::conflict::is_lock_timeout;
 use super::connection::{Connection, SqlVariant};
 use super::lease::Lease;
@@ -104,9 +104,13 @@ impl Transaction<'_> {
         self.within(async {
             let _turn = self.turn().await;
             for (chunk, statements) in statements.chunks(TOGETHER_MAX).enumerate() {
-                let first = chunk * TOGETHER_MAX;
-                pipelined(self.connection, statements, &mut |at, row| visit(first + at, row))
-                    .await?;
+                let sent = send_together(self.connection, statements.iter()).await?;
+                for (at, sent) in (chunk * TOGETHER_MAX..).zip(sent) {
+                    let mut rows = pin!(answered(Some(sent)).await?);
+                    while let Some(row) = rows.try_next().await? {
+                        visit(at, row)?;
+                    }
+                }
             }
             Ok(())
         })
