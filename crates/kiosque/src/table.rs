@@ -17,8 +17,9 @@ pub(crate) fn cell(value: Option<impl ToString>) -> String {
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
     /// Columns that are aligned to the right although they do not only contain numbers.
-    amounts: Vec<usize>,
-    width_max: Option<usize>,
+    pub(crate) amounts: Vec<usize>,
+    /// The width of a terminal, to which lines are truncated.
+    pub(crate) width_max: Option<usize>,
 }
 
 impl Table {
@@ -41,16 +42,6 @@ impl Table {
     /// Adds a row with a cell for each column.
     pub(crate) fn add(&mut self, cells: &[String]) {
         self.rows.push(cells.iter().map(|cell| printable(cell)).collect());
-    }
-
-    /// Aligns a column to the right.
-    pub(crate) fn align_right(&mut self, column: usize) {
-        self.amounts.push(column);
-    }
-
-    /// Truncates lines to the width of a terminal.
-    pub(crate) fn cut_to(&mut self, width: Option<usize>) {
-        self.width_max = width;
     }
 
     /// Returns the width of a column, and whether it is aligned to the right.
@@ -150,10 +141,10 @@ mod tests {
         for (name, paid, code) in [("東京", "5.00 EUR", "a"), ("Gare", "12.50 EUR", "b")] {
             table.add(&[name, paid, code].map(str::to_owned));
         }
-        table.align_right(1);
+        table.amounts = vec![1];
         let lines = "NAME       PAID  CODE\n東京   5.00 EUR  a\nGare  12.50 EUR  b\n";
         assert_eq!(table.to_string(), lines);
-        table.cut_to(Some(8));
+        table.width_max = Some(8);
         assert_eq!(table.to_string(), "NAME   …\n東京   …\nGare  1…\n");
         assert_eq!([cut("東京", 4), cut("東京", 3), cut("東京", 2)], ["東京", "東…", "…"]);
     }

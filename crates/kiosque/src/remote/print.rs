@@ -118,15 +118,14 @@ impl<'s> Printer<'s> {
     fn rows(&self, part: &Part, columns: &[&Column]) -> String {
         let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
         let mut table = Table::new(&names);
-        for (at, _) in columns.iter().enumerate().filter(|(_, column)| column.is_amount()) {
-            table.align_right(at);
-        }
+        let amounts = columns.iter().enumerate().filter(|(_, column)| column.is_amount());
+        table.amounts = amounts.map(|(at, _)| at).collect();
+        table.width_max = self.width;
         for row in &part.rows {
             let cells: Vec<String> =
                 columns.iter().map(|column| cell(self.display.cell(column, row))).collect();
             table.add(&cells);
         }
-        table.cut_to(self.width);
         table.to_string()
     }
 
