@@ -30,9 +30,9 @@ impl Trail<'_> {
     /// # Errors
     /// The store failed; entries purged so far stay purged.
     pub async fn purge(self, before: UnixMs) -> Result<u64, Error> {
-        let params = [before.into(), i64::from(PURGED_PER_TRANSACTION).into()];
         let mut purged = 0;
         loop {
+            let params = [before.into(), i64::from(PURGED_PER_TRANSACTION).into()];
             let step = self.0.db.execute(Bound::new(&PURGE, params)).await?;
             purged += step;
             if step < PURGED_PER_TRANSACTION.into() {

@@ -212,8 +212,8 @@ fn changes(
 /// Reads the number of orders of a group, a row for each device, and the sums of its sales, a row
 /// for each day and currency.
 fn group_totals(group: HintedGroup) -> (Reading<Option<i64>>, Reading<Vec<SalesTotals>>) {
-    let of_group = [group.into()];
-    (Bound::new(&ORDERS_OF_GROUP, of_group).one(), Bound::new(&SALES_OF_GROUP, of_group).all())
+    let orders = Bound::new(&ORDERS_OF_GROUP, [group.into()]).one();
+    (orders, Bound::new(&SALES_OF_GROUP, [group.into()]).all())
 }
 
 impl OrderChanges {
