@@ -17,6 +17,8 @@ files! {
     BOUNDS = "bounds.sql",
     /// PostgreSQL: cancels every wait for the standby.
     CANCEL_WAITS = "cancel_waits.sql",
+    /// PostgreSQL: creates a database that has few characters.
+    CREATE_LATIN1_DATABASE = "create_latin1_database.sql",
     /// Gives the device `D1` a wrong stock, and a code that clears a terminal.
     CLEAR_SCREEN = "clear_screen.sql",
     /// Adds `BY` to a column of `ORDER` that its checksum covers.

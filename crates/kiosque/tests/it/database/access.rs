@@ -12,8 +12,8 @@ fn refused(node: &Node) -> String {
     served.stderr_until("\n").lines().next().unwrap().to_owned()
 }
 
-/// A server does not wait for a database that is not there or refuses its role: it ends, and says
-/// what to do.
+/// A server does not wait for a database that is not there, refuses its role, or has another
+/// encoding than UTF8: it ends, and says what to do.
 #[test]
 fn a_server_that_is_refused_does_not_wait() {
     let server = Server::start(Durability::Off).unwrap();
@@ -34,6 +34,11 @@ fn a_server_that_is_refused_does_not_wait() {
                pg_hba.conf of the server must allow it from this machine with the sslmode of the \
                address";
     assert_eq!(refused_as("stranger", "kiosque"), said("stranger", "kiosque", why));
+    server.sql(sql::CREATE_LATIN1_DATABASE).unwrap();
+    let encoding = "database latin1 has the encoding LATIN1, in which some texts cannot be stored; \
+                    create one with `create database NAME encoding 'UTF8' template template0`";
+    let expected = format!("kiosque: --store: {host}: {encoding}");
+    assert_eq!(refused_as("kiosque", "latin1"), expected);
     server.sql(sql::ASK_PASSWORD).unwrap();
     let without =
         Node { store: format!("postgres://tills@{host}/kiosque"), ..Node::on(&[&server]) };

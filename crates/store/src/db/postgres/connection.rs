@@ -359,6 +359,7 @@ async fn connect(
 ) -> Result<Client, Error> {
     let connected = host.config.connect(tls).await;
     let (client, mut connection) = connected.map_err(|error| no_access::of_host(host, error))?;
+    no_access::check_encoding(host, connection.parameter("server_encoding"))?;
     let warnings = Arc::clone(warnings);
     tokio::spawn(async move {
         while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {

@@ -8,6 +8,9 @@ use tokio_postgres::error::SqlState;
 use super::address::{Address, Host};
 use crate::error::{Error, describe};
 
+/// The encoding of databases.
+const ENCODING: &str = "UTF8";
+
 /// The client library's message if the server requests a password and the address has none.
 const NO_PASSWORD: &str = "password missing";
 
@@ -58,6 +61,18 @@ pub(super) fn of_opening(address: &Address, error: Error) -> Error {
     Error::NoAccess(format!(
         "role {role} cannot use database {database} on {hosts}: {why}; {remedy}"
     ))
+}
+
+/// Fails unless the encoding of the database has every character that orders and fleets may have.
+pub(super) fn check_encoding(host: &Host, encoding: Option<&str>) -> Result<(), Error> {
+    let (encoding, (_, database)) = (encoding.unwrap_or("unknown"), host.role_and_database());
+    if encoding == ENCODING {
+        return Ok(());
+    }
+    Err(Error::NoAccess(format!(
+        "database {database} has the encoding {encoding}, in which some texts cannot be stored; \
+         create one with `create database NAME encoding '{ENCODING}' template template0`"
+    )))
 }
 
 fn lacks_password(error: &tokio_postgres::Error) -> bool {

@@ -1,0 +1,1 @@
+create database latin1 encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0
