@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use kiosque_contract::ChangeCounts;
 use kiosque_model::audit::AccountChange;
 use kiosque_model::fleet::{AccountEntry, EntryKind, Fleet};
-use kiosque_model::{AccountNo, GroupId, GroupNo, LoginName, UnixMs};
+use kiosque_model::{AccountNo, GroupNo, LoginName, UnixMs};
 
 use super::chunks::{all_in_chunks, execute_in_chunks, next_number};
 use super::groups::Groups;
@@ -19,7 +19,7 @@ use crate::sessions;
 use crate::sql::{distinct, numbers, row, statements};
 
 row! {
-    struct AccountGroup { account_no: AccountNo, group_no: GroupNo }
+    struct AccountGroup { account_no: AccountNo, group_id: String }
 }
 
 statements! {
@@ -35,9 +35,10 @@ statements! {
         on conflict (account_no) do update set display_name = excluded.display_name,
             password_hash = excluded.password_hash,
             third_party_api = excluded.third_party_api, enabled = excluded.enabled";
-    GROUPS_OF_ACCOUNTS() -> AccountGroup = "select g.account_no, g.group_no
-        from {rows r: account bigint} cross join account_groups g
-        where g.account_no = r.account order by g.account_no, g.position";
+    GROUPS_OF_ACCOUNTS() -> AccountGroup = "select a.account_no, g.group_id
+        from {rows r: account bigint} cross join account_groups a cross join groups g
+        where a.account_no = r.account and g.group_no = a.group_no
+        order by a.account_no, a.position";
     DELETE_ACCOUNT_GROUPS() = "delete from account_groups using {rows r: account bigint}
         where account_groups.account_no = r.account";
     INSERT_ACCOUNT_GROUPS() = "insert into account_groups (account_no, group_no, position)
@@ -54,8 +55,8 @@ pub(super) struct Accounts {
 struct StoredAccount {
     number: AccountNo,
     row: AccountRow,
-    /// In the order of the account.
-    groups: Vec<GroupNo>,
+    /// The ids of its groups, in their order.
+    groups: Vec<String>,
 }
 
 /// An account that an apply creates or changes.
@@ -67,8 +68,8 @@ pub(super) struct ChangedAccount<'a> {
     pub(super) row: AccountRow,
     /// `None` if they stay.
     groups: Option<Vec<GroupNo>>,
-    /// Their ids.
-    pub(super) group_ids: Option<&'a [GroupId]>,
+    /// The ids of the groups before and after, in their order.
+    pub(super) group_ids: [Vec<String>; 2],
     lost_access: Option<AccountChange>,
 }
 
@@ -85,10 +86,10 @@ impl Accounts {
         let names = distinct(fleet.accounts.iter().map(|entry| entry.login_name.as_str()));
         let stored: Vec<KeyedAccount> = all_in_chunks(read, &ACCOUNTS_BY_NAME, &names).await?;
         let keys = numbers(stored.iter().map(|row| row.account_no));
-        let mut groups: HashMap<AccountNo, Vec<GroupNo>> = HashMap::new();
+        let mut groups: HashMap<AccountNo, Vec<String>> = HashMap::new();
         for row in all_in_chunks(read, &GROUPS_OF_ACCOUNTS, &keys).await? {
-            let AccountGroup { account_no, group_no } = row;
-            groups.entry(account_no).or_default().push(group_no);
+            let AccountGroup { account_no, group_id } = row;
+            groups.entry(account_no).or_default().push(group_id);
         }
         let stored = stored.into_iter().map(|row| {
             let KeyedAccount { login_name, account_no: number, account: row } = row;
@@ -152,22 +153,23 @@ impl Accounts {
             });
             let Some(hash) = hash else { continue };
             let row = merged(entry, hash, old_row);
-            let old_groups = old.map(|account| account.groups.as_slice()).unwrap_or_default();
-            let groups = groups.filter(|new| new != old_groups);
-            let stored = old_row.map(|row| (row, old_groups));
-            let new = (&row, groups.as_deref().unwrap_or(old_groups));
-            if count_entry(counts, stored.as_ref(), &new) {
+            let old_ids = old.map(|account| account.groups.clone()).unwrap_or_default();
+            let new_ids = match &entry.groups {
+                Some(ids) => ids.iter().map(ToString::to_string).collect(),
+                None => old_ids.clone(),
+            };
+            let stored = old_row.map(|row| (row, &old_ids));
+            if count_entry(counts, stored.as_ref(), &(&row, &new_ids)) {
                 let number = old.map_or(AccountNo(self.next), |account| account.number);
                 self.next += i64::from(old.is_none());
-                let group_ids = groups.as_ref().and(entry.groups.as_deref());
                 changes.push(ChangedAccount {
                     number,
                     name: &entry.login_name,
                     lost_access: old_row.and_then(|old| lost_access(old, &row)),
                     old: old_row.cloned(),
                     row,
-                    groups,
-                    group_ids,
+                    groups: groups.filter(|_| new_ids != old_ids),
+                    group_ids: [old_ids, new_ids],
                 });
             }
         }

@@ -88,7 +88,7 @@ impl EntryDifference {
 
     /// Adds a field if it differs. Fields of a new entry that are empty are left out.
     fn field(mut self, name: &str, old: Option<String>, new: String) -> EntryDifference {
-        if old.as_ref() != Some(&new) && !(self.is_new && new == "\"\"") {
+        if old.as_ref() != Some(&new) && !(self.is_new && matches!(new.as_str(), "\"\"" | "[]")) {
             self.fields.push(FieldDifference { name: name.to_owned(), old, new });
         }
         self
@@ -121,16 +121,13 @@ fn group(changed: &ChangedGroup) -> EntryDifference {
 fn account(changed: &ChangedAccount<'_>) -> EntryDifference {
     let (old, new) = (changed.old.as_ref(), &changed.row);
     let has_other_password = old.is_some_and(|old| old.password_hash != new.password_hash);
-    let groups = changed.group_ids.map(|ids| {
-        let ids: Vec<&str> = ids.iter().map(kiosque_model::GroupId::as_str).collect();
-        format!("{ids:?}")
-    });
+    let [old_groups, groups] = changed.group_ids.each_ref().map(|ids| format!("{ids:?}"));
     EntryDifference::new("account", changed.name.as_str(), old.is_none())
         .text("display_name", old.map(|old| old.display_name.as_str()), &new.display_name)
         .shown("password", has_other_password.then(|| "another".to_owned()))
         .value("third_party_api", old.map(|old| old.third_party_api), new.third_party_api)
         .value("enabled", old.map(|old| old.enabled), new.enabled)
-        .shown("groups", groups)
+        .field("groups", old.map(|_| old_groups), groups)
 }
 
 fn product(changed: &ChangedProduct<'_>) -> EntryDifference {

@@ -162,7 +162,7 @@ async fn the_differences_of_a_fleet_are_listed_by_entry_and_field() {
             "group c new=true: name \"Group c\"; active true",
             "account new new=true: display_name \"new\"; third_party_api true; enabled true; \
              groups [\"a\"]",
-            "account ops new=false: enabled true -> false; groups [\"b\"]",
+            "account ops new=false: enabled true -> false; groups [\"a\", \"b\"] -> [\"b\"]",
             "product p new=false: name \"Product p\" -> \"Other\"",
             "product q new=true: name \"Product q\"; currency \"EUR\"; default_price 250",
             "device d1 new=false: new aisle 1 p at 100, stock 3 of 10; \
