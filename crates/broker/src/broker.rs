@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -71,6 +72,9 @@ pub struct Broker {
     /// Ends the broker.
     pub(crate) stop: Stop,
     pub(crate) limits: Limits,
+    /// Whether the server has refused a group that its last answer to a login lists: the groups of
+    /// the account have changed (SCOPE-5).
+    has_other_groups: AtomicBool,
     guesses: Guesses,
     device_lists: DeviceLists,
     wait_max: Duration,
@@ -143,6 +147,7 @@ impl Broker {
             open_calls: Arc::default(),
             stop: Stop::default(),
             limits,
+            has_other_groups: AtomicBool::new(false),
             server,
             username,
             upstream,
@@ -193,13 +198,16 @@ impl Broker {
         }
     }
 
-    /// Logs a worker in (AUTH-1): the groups are the account's.
+    /// Logs a worker in (AUTH-1): the groups are the account's, as of a login to the server.
     async fn log_in(&self, asked: &Asked, peer: IpAddr) -> Result<Answered, Failure> {
         let max_depth = self.limits.json_max_depth;
         let names = ["username", "password"];
         let [username, password] = fields::texts(asked.body()?, max_depth, names)?;
         let name = self.guesses.log_in(peer, asked.now, &username, &password)?;
         asked.keep_connection();
+        if self.has_other_groups.swap(false, Ordering::Relaxed) {
+            timed(self.session.resume(None)).await?;
+        }
         let grant = timed(self.session.grant()).await?;
         let seen = self.upstream.seen().ok_or(Failure::Unavailable)?;
         self.open(asked, name, seen.default_group, &grant)
@@ -317,7 +325,15 @@ impl Broker {
     }
 
     pub(crate) async fn call(&self, lane: Lane, call: Call) -> Result<Called, Failure> {
-        timed(self.session.call(lane, call)).await
+        let called = timed(self.session.call(lane.clone(), call)).await;
+        if let Lane::Group(group) = lane
+            && answer::is_of_closed_group(&called)
+            && let Ok(grant) = self.session.grant().await
+            && grant.groups.iter().any(|known| known.id == group.as_str())
+        {
+            self.has_other_groups.store(true, Ordering::Relaxed);
+        }
+        called
     }
 }
 

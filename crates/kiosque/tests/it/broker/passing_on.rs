@@ -63,16 +63,39 @@ async fn sessions_of_workers_are_their_own() {
     first.list_devices().await;
     second.list_devices().await;
     let closed = first.call(SWITCH_PATH, r#"{"groupId":"east"}"#).await;
-    assert_eq!(
-        (closed.code(), &closed.json["enMsg"]),
-        (-1, &"Group does not exist or has been deactivated".into())
-    );
+    assert_eq!((closed.code(), &closed.json["enMsg"]), (-1, &CLOSED.into()));
     first.list_devices().await;
     assert_eq!(*first.call(LOGOUT_PATH, "").await.success(), serde_json::Value::Null);
     assert_eq!(first.call(LOGOUT_PATH, "").await.code(), -4);
     assert_eq!(first.call(DEVICES_PATH, "{}").await.code(), -4);
     second.list_devices().await;
     assert_eq!((trail(&server, "login").await, trail(&server, "logout").await), (1, 0));
+}
+
+const CLOSED: &str = "Group does not exist or has been deactivated";
+
+/// AUTH-4, AUTH-5, SCOPE-5: a worker whose group is taken from the account logs in again, and gets
+/// the group that a login to the server selects.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_login_after_the_loss_of_a_group_selects_another() {
+    let server = server().await;
+    let local = broker(&server, |_| {}).await;
+    let mut worker = local.worker("north").await;
+    let account = "[[account]]\nlogin_name = \"ops\"\ngroups = [\"south\"]\n";
+    server.apply(account).await.unwrap();
+    let refused = worker.call(DEVICES_PATH, "{}").await;
+    assert_eq!((refused.code(), &refused.json["msg"]), (-1, &CLOSED.into()));
+    let session = local.connect().await.call(TOKEN_PATH, None, LOG_IN).await;
+    let (group, groups) =
+        (&session.success()["groupId"], &session.json["data"]["switchableGroups"]);
+    let south = serde_json::json!([{"groupId": "south", "groupName": groups[0]["groupName"]}]);
+    assert_eq!((group, groups), (&"south".into(), &south));
+    let logins = trail(&server, "login").await;
+    // A group that the last login does not list causes no login.
+    worker = local.worker("south").await;
+    assert_eq!(worker.call(SWITCH_PATH, r#"{"groupId":"north"}"#).await.code(), -1);
+    local.worker("south").await;
+    assert_eq!(trail(&server, "login").await, logins);
 }
 
 /// AUTH-8, AUTH-14, AUTH-15, LIM-7, ADDR-3: refusals of the broker's own.
