@@ -40,6 +40,9 @@ pub enum CannotRun {
     /// The account cannot log in.
     #[error("the account cannot log in; the answer was {0}")]
     LogIn(String),
+    /// The second account cannot log in.
+    #[error("the second account cannot log in; the answer was {0}")]
+    LogInSecond(String),
     /// An exchange was not recorded.
     #[error("an exchange was not recorded: {0}")]
     Record(io::Error),
@@ -220,22 +223,26 @@ impl Checker {
 
     /// Logs in.
     pub(crate) async fn log_in(&mut self) -> Result<(), CannotRun> {
-        self.log_in_with(self.facts.log_in()).await
+        self.log_in_with(self.facts.log_in(), CannotRun::LogIn).await
     }
 
     /// Logs the second account in, if there is one.
     pub(crate) async fn log_in_second(&mut self) -> Result<(), CannotRun> {
         match self.facts.second.as_ref().map(|second| second.log_in()) {
-            Some(ask) => self.log_in_with(ask).await,
+            Some(ask) => self.log_in_with(ask, CannotRun::LogInSecond).await,
             None => Ok(()),
         }
     }
 
-    async fn log_in_with(&mut self, ask: Ask) -> Result<(), CannotRun> {
+    async fn log_in_with(
+        &mut self,
+        ask: Ask,
+        refused: fn(String) -> CannotRun,
+    ) -> Result<(), CannotRun> {
         let answer = self.send(&ask).await?;
         self.facts.learn(&ask, &answer);
         if answer.success().is_err() || answer.token().is_empty() {
-            return Err(CannotRun::LogIn(answer.shown(&self.secrets)));
+            return Err(refused(answer.shown(&self.secrets)));
         }
         Ok(())
     }

@@ -7,6 +7,8 @@ use crate::checker::{CannotRun, Checker};
 use crate::facts::{ORDERS_QUERY, groups_of};
 use crate::paths::{DEVICES, ORDERS};
 
+/// Maximum groups whose devices are looked up.
+const GROUPS_TRIED: usize = 20;
 /// Maximum devices whose orders are looked up.
 const DEVICES_TRIED: usize = 20;
 
@@ -25,17 +27,29 @@ impl Checker {
             second.orders.clear();
         }
         self.survey_devices().await?;
-        let facts = &self.facts;
-        let other = groups_of(&facts.session).find(|id| *id != facts.group()).map(str::to_owned);
-        self.facts.default_group = facts.group().to_owned();
-        self.facts.other_group = other;
-        if let Some(group) = &self.facts.other_group {
+        self.facts.default_group = self.facts.group().to_owned();
+        self.survey_other_group().await?;
+        self.survey_other_device().await
+    }
+
+    /// Finds another group of the account, with devices if there is one.
+    async fn survey_other_group(&mut self) -> Result<(), CannotRun> {
+        let others = groups_of(&self.facts.session).filter(|id| *id != self.facts.group());
+        let others: Vec<String> = others.take(GROUPS_TRIED).map(str::to_owned).collect();
+        for group in others {
             let page = self.facts.call_with(DEVICES, &json!({"groupId": group}));
             let page = self.send(&page.query(self.facts.devices_query)).await?;
-            self.facts.other_devices = page.listed("records");
-            self.facts.other_device_count = total(&page);
+            let devices = page.listed("records");
+            if self.facts.other_group.is_none() || !devices.is_empty() {
+                self.facts.other_group = Some(group);
+                self.facts.other_device_count = total(&page);
+                self.facts.other_devices = devices;
+            }
+            if !self.facts.other_devices.is_empty() {
+                break;
+            }
         }
-        self.survey_other_device().await
+        Ok(())
     }
 
     /// Finds a device that the other group has, and the selected one never had: a device that has

@@ -20,11 +20,13 @@ use kiosque_testkit::{FleetToml, OrderLine, TestServer};
 const CONTRACT: Scope = Scope { sessions: Effect::ChangesSession, marks: Mark::Contract };
 const EVERY_RULE: Scope = Scope { sessions: Effect::ChangesSession, marks: Mark::Kiosque };
 
-/// A server with three groups, devices in all, and orders. `accounts` is the number of pairs of
-/// accounts: `walker0` has two groups, `other0` the third, and so on.
+/// A server with three groups that have devices and orders, and an empty one. `accounts` is the
+/// number of pairs of accounts: `walker0` has two of the groups, with the empty one between them,
+/// `other0` the third, and so on.
 async fn server(accounts: usize) -> TestServer {
     let mut fleet = FleetToml::new()
         .group("east", "East")
+        .group("empty", "Empty")
         .group("west", "West")
         .product("cola", "Cola", "EUR")
         .device("E1", "First", "east")
@@ -33,7 +35,7 @@ async fn server(accounts: usize) -> TestServer {
         .group("north", "North")
         .device("N1", "Fourth", "north");
     for number in 0..accounts {
-        fleet = fleet.cheap_account(&format!("walker{number}"), &["east", "west"]);
+        fleet = fleet.cheap_account(&format!("walker{number}"), &["east", "empty", "west"]);
         fleet = fleet.cheap_account(&format!("other{number}"), &["north"]);
     }
     let server = TestServer::start(fleet).await;
