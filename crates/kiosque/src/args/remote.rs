@@ -225,7 +225,7 @@ pub(crate) struct OrdersArgs {
     /// Orders of this device; may be repeated.
     #[arg(long, value_name = "CODE", num_args = 1.., group = "devices")]
     pub(crate) device: Vec<String>,
-    /// Orders of all devices of the group.
+    /// Orders of all devices that the group has now.
     #[arg(long, group = "devices")]
     pub(crate) all_devices: bool,
     #[command(flatten)]
