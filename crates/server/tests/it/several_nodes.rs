@@ -1,4 +1,4 @@
-//! Several nodes on one PostgreSQL.
+//! Sessions under concurrency: on one node, and on several on one PostgreSQL.
 
 mod histories;
 mod linear;

@@ -1,5 +1,5 @@
-//! AUTH-22 on three nodes: many short histories of clients that share accounts, each checked for an
-//! order that explains it.
+//! AUTH-12, AUTH-20 and AUTH-22 on one node and on three: many short histories of clients that
+//! share accounts, each checked for an order that explains it.
 
 mod client;
 mod copy;
@@ -61,13 +61,13 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    async fn start(data: TestData, copy: Option<Copy>) -> Nodes {
+    async fn start(data: TestData, nodes: usize, copy: Option<Copy>) -> Nodes {
         let options =
             ServerOptions { data, session_lease: SESSION_LEASE, ..ServerOptions::default() };
         let first = TestServer::start_on(fleet(), options).await;
         wander(&first).await;
         let mut servers = vec![first];
-        while servers.len() < NODES {
+        while servers.len() < nodes {
             servers.push(servers[0].another_node().await);
         }
         let servers = servers.into_iter().map(RwLock::new).collect();
@@ -80,7 +80,7 @@ impl Nodes {
 
     /// Returns the proxy in front of a node.
     fn copy_before(&self, node: usize) -> Option<&Copy> {
-        self.copy.as_ref().filter(|_| node == NODES - 1)
+        self.copy.as_ref().filter(|_| node + 1 == self.servers.len())
     }
 }
 
@@ -128,12 +128,12 @@ struct Tally {
 }
 
 impl Run {
-    async fn start(seed: u64, data: TestData, copy: Option<Copy>) -> Run {
-        let nodes = Arc::new(Nodes::start(data, copy).await);
+    async fn start(seed: u64, data: TestData, nodes: usize, copy: Option<Copy>) -> Run {
+        let nodes = Arc::new(Nodes::start(data, nodes, copy).await);
         let mut clients = Vec::new();
         for (number, seed) in (0..CLIENTS).zip(seed..) {
             let mut lines = Vec::new();
-            for node in 0..NODES {
+            for node in 0..nodes.servers.len() {
                 lines.push(nodes.connect(node).await);
             }
             clients.push(Client::new(number, Rng::seeded(seed), lines));
@@ -204,9 +204,8 @@ impl Tally {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn histories_of_three_nodes_are_those_of_one_session() {
-    let mut run = Run::start(seed(), TestData::postgres(), None).await;
+async fn check_histories(data: TestData, nodes: usize) {
+    let mut run = Run::start(seed(), data, nodes, None).await;
     for number in 0..runs(200, 5_000) {
         if let Err(violation) = run.history().await {
             panic!("seed {}, history {number}: {violation}", run.seed);
@@ -218,10 +217,20 @@ async fn histories_of_three_nodes_are_those_of_one_session() {
     assert!(least > Some(20), "{:?}", run.tally);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn histories_of_three_nodes_are_those_of_one_session() {
+    check_histories(TestData::postgres(), NODES).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn histories_of_one_node_are_those_of_one_session() {
+    check_histories(TestData::new(), 1).await;
+}
+
 /// A planted bug: a cache of the answers of a node, used for five lookups.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn histories_of_a_node_with_a_stale_copy_are_detected() {
-    let mut run = Run::start(seed(), TestData::postgres(), Some(Copy::lasting(5))).await;
+    let mut run = Run::start(seed(), TestData::postgres(), NODES, Some(Copy::lasting(5))).await;
     for number in 0..size(200, 2_000) {
         if let Err(violation) = run.history().await {
             run.print();

@@ -17,17 +17,13 @@
 
 mod examples;
 mod permutations;
-mod planted;
-mod schedule;
 mod search;
-mod sessions;
 mod violation;
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use search::Step;
 pub(crate) use violation::Violation;
 
 /// A session as an answer describes it. The recorder numbers the tokens, each with its own number.
@@ -152,50 +148,33 @@ pub(crate) fn check(ops: &[Op]) -> Result<(), Violation> {
 
 /// The operations are sorted by the time at which they were sent.
 fn check_account(account: usize, ops: &[Op]) -> Result<(), Violation> {
-    let mut ends: Vec<End> = (0..).zip(ops).filter_map(|(at, op)| End::of(at, op)).collect();
+    let ends = (0..).zip(ops).filter_map(|(at, op)| Some(End { at_ns: op.answered_ns()?, at }));
+    let mut ends: Vec<End> = ends.collect();
     ends.sort_unstable();
-    let Some(last) = ends.last() else { return Ok(()) };
-    if is_explained(ops, *last) {
+    let is_explained = |end: &End| search::is_explained(beginning(ops, *end));
+    if ends.last().is_none_or(is_explained) {
         return Ok(());
     }
     // An order that explains a history explains each of its beginnings.
-    let first = ends.partition_point(|end| is_explained(ops, *end));
-    Err(Violation::new(account, ops, ends[first]))
-}
-
-fn is_explained(ops: &[Op], end: End) -> bool {
-    let steps = (0..).zip(ops).filter_map(|(at, op)| Step::of(op, end.timing(at, op))).collect();
-    search::is_explained(steps)
+    let first = ends.partition_point(is_explained);
+    Err(Violation { account, ops: ops.to_vec(), end: ends[first] })
 }
 
 /// The end of a beginning of a history: the answer of this operation, which is a part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct End {
     at_ns: u64,
-    op: usize,
+    at: usize,
 }
 
-/// The part of a call that the beginning of a history contains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Timing {
-    Answered { at_ns: u64 },
-    UnderWay,
-    NotYetAsked,
-}
-
-impl End {
-    fn of(op: usize, of: &Op) -> Option<End> {
-        let reply = of.reply.filter(|reply| reply.answer != Answer::Unknown)?;
-        Some(End { at_ns: reply.at_ns, op })
-    }
-
-    fn timing(self, at: usize, op: &Op) -> Timing {
-        match End::of(at, op) {
-            Some(end) if end <= self => Timing::Answered { at_ns: end.at_ns },
-            _ if op.asked_ns <= self.at_ns => Timing::UnderWay,
-            _ => Timing::NotYetAsked,
-        }
-    }
+/// Returns the calls that were sent before the end; later answers are unknown.
+fn beginning(ops: &[Op], end: End) -> Vec<Op> {
+    let known = |at: usize, op: &Op| {
+        let reply = op.reply.filter(|reply| End { at_ns: reply.at_ns, at } <= end);
+        Op { reply, ..*op }
+    };
+    let sent = (0..).zip(ops).filter(|(_, op)| op.asked_ns <= end.at_ns);
+    sent.map(|(at, op)| known(at, op)).collect()
 }
 
 impl Call {
@@ -209,6 +188,11 @@ impl Call {
 }
 
 impl Op {
+    /// Returns the time of the answer, if it says whether the call took effect.
+    fn answered_ns(&self) -> Option<u64> {
+        self.reply.filter(|reply| reply.answer != Answer::Unknown).map(|reply| reply.at_ns)
+    }
+
     fn answer(&self) -> Answer {
         self.reply.map_or(Answer::Unknown, |reply| reply.answer)
     }

@@ -10,7 +10,7 @@ use kiosque_testkit::{
 use serde_json::{Value, json};
 
 use super::super::linear::{Answer, Ask, Call, Session};
-use super::{ACCOUNTS, GROUPS, History, NODES, Nodes, WANDERER};
+use super::{ACCOUNTS, GROUPS, History, Nodes, WANDERER};
 
 /// The validity of a session, and a part of it.
 const CLOCK_MOVES: [Duration; 2] = [Duration::from_secs(7_200), Duration::from_secs(2_400)];
@@ -88,7 +88,7 @@ impl Client {
 
     /// Logs in, without a random choice.
     pub(super) async fn log_in(&mut self, history: &History, account: usize) {
-        let node = self.rng.below(NODES);
+        let node = self.rng.below(self.lines.len());
         self.call(history, (node, account), Ask::LogIn { default_group: account }).await;
     }
 
@@ -97,7 +97,7 @@ impl Client {
         if self.rng.one_in(80) {
             return self.move_clock(history).await;
         }
-        let (node, account) = (self.rng.below(NODES), self.rng.below(ACCOUNTS));
+        let (node, account) = (self.rng.below(self.lines.len()), self.rng.below(ACCOUNTS));
         let ask = self.ask_of(history, account);
         self.call(history, (node, account), ask).await;
     }

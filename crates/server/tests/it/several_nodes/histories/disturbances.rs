@@ -76,7 +76,7 @@ async fn histories_until_a_failover(
     before_the_last: impl Fn(&Pair),
 ) -> Result<Tally, Violation> {
     let mut rng = Rng::seeded(seed);
-    let mut run = Run::start(seed, pair.database(number), None).await;
+    let mut run = Run::start(seed, pair.database(number), NODES, None).await;
     for at in 1..histories {
         let (sent, node) = (rng.below(SENT_MAX), rng.below(NODES));
         if at % RESTARTED == 0 {

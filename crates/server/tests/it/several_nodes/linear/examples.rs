@@ -239,6 +239,7 @@ account 0: the answers until the one marked > fit no order of calls
         0.000      10.000      0    0  login, group 0             token 1, group 0, until 100 ms
        12.000                  3    3  log out token 7            unknown
        20.000      40.000      1    1  login, group 0             token 2, group 0, until 100 ms
+       41.000                  3    3  use token 1                later: -4
 >      41.000      50.000      2    2  use token 1                accepted, group 0
        42.000                  1    1  log out token 2            later: ended
 ";

@@ -2,42 +2,21 @@
 
 use std::fmt;
 
-use super::search::Step;
-use super::{Answer, Ask, Call, End, Op, Timing};
+use super::{Answer, Ask, Call, End, Op};
 
 /// The shortest beginning of an account's history, by its answers, that no order explains.
 #[derive(Clone, Debug)]
 pub(crate) struct Violation {
-    account: usize,
-    /// Sorted by the time at which they were sent. Calls that say nothing about the session are
-    /// left out.
-    ops: Vec<(Op, Timing)>,
-    last: usize,
+    pub(super) account: usize,
+    /// The whole history, sorted by the time at which the calls were sent.
+    pub(super) ops: Vec<Op>,
+    pub(super) end: End,
 }
 
 impl Violation {
-    pub(super) fn new(account: usize, ops: &[Op], end: End) -> Violation {
-        let mut violation = Violation { account, ops: Vec::new(), last: 0 };
-        for (at, op) in (0..).zip(ops) {
-            let timing = end.timing(at, op);
-            if at == end.op {
-                violation.last = violation.ops.len();
-            }
-            if Step::of(op, timing).is_some() {
-                violation.ops.push((*op, timing));
-            }
-        }
-        violation
-    }
-
     /// The operation whose answer completes it: without this answer there is an order.
     pub(crate) fn last(&self) -> &Op {
-        &self.ops[self.last].0
-    }
-
-    /// Returns the operations of the beginning.
-    pub(crate) fn ops(&self) -> impl Iterator<Item = &Op> {
-        self.ops.iter().map(|(op, _)| op)
+        &self.ops[self.end.at]
     }
 }
 
@@ -47,14 +26,21 @@ impl fmt::Display for Violation {
         writeln!(f, "account {account}: the answers until the one marked > fit no order of calls")?;
         let head = ["asked us", "answered us", "client", "node", "call", "answer"];
         writeln!(f, "{}", row(" ", head))?;
-        for (at, (op, timing)) in self.ops.iter().enumerate() {
+        let sent = (0..).zip(&self.ops).filter(|(_, op)| op.asked_ns <= self.end.at_ns);
+        for (at, op) in sent {
             let (node, call) = match op.call {
                 Call::Session { node, ask, .. } => (node.to_string(), ask.to_string()),
                 Call::Advance { now_ms } => (String::new(), format!("clock to {now_ms} ms")),
             };
             let (asked, client) = (Micros(op.asked_ns).to_string(), op.client.to_string());
-            let (answered, answer) = answer_of(op, *timing);
-            let mark = if at == self.last { ">" } else { " " };
+            let (answered, answer) = match op.reply {
+                Some(reply) if End { at_ns: reply.at_ns, at } <= self.end => {
+                    (Micros(reply.at_ns).to_string(), reply.answer.to_string())
+                }
+                Some(reply) => (String::new(), format!("later: {}", reply.answer)),
+                None => (String::new(), Answer::Unknown.to_string()),
+            };
+            let mark = if at == self.end.at { ">" } else { " " };
             writeln!(f, "{}", row(mark, [&asked, &answered, &client, &node, &call, &answer]))?;
         }
         Ok(())
@@ -63,16 +49,6 @@ impl fmt::Display for Violation {
 
 fn row(mark: &str, [asked, answered, client, node, call, answer]: [&str; 6]) -> String {
     format!("{mark} {asked:>11} {answered:>11} {client:>6} {node:>4}  {call:26} {answer}")
-}
-
-/// Returns the time of the answer and the answer, as far as the beginning contains them.
-fn answer_of(op: &Op, timing: Timing) -> (String, String) {
-    let known = matches!(timing, Timing::Answered { .. }) || op.answer() == Answer::Unknown;
-    match op.reply {
-        Some(reply) if known => (Micros(reply.at_ns).to_string(), reply.answer.to_string()),
-        Some(reply) => (String::new(), format!("later: {}", reply.answer)),
-        None => (String::new(), Answer::Unknown.to_string()),
-    }
 }
 
 /// Nanoseconds, printed as microseconds.
