@@ -1,7 +1,6 @@
 //! Hostile callers: every request that is answered is answered with an envelope, slow callers are
 //! disconnected at their deadline, and other callers are served throughout.
 
-mod bodies;
 mod framing;
 mod headers;
 pub(crate) mod http2;

@@ -56,23 +56,6 @@ async fn each_filter_narrows_the_page() {
     }
 }
 
-/// DEV-6: a device is online while its last activity is at most 10 minutes old. DEV-7: an order
-/// counts at the start of its trade.
-#[tokio::test]
-async fn a_device_is_online_for_ten_minutes() {
-    let (server, token) = catalog::open_to_ops().await;
-    // The last trade of H-1 started at 09:55; the clock shows 10:00.
-    for (seconds, online) in [(0, vec!["H-1"]), (300, vec!["H-1"]), (1, vec![])] {
-        server.advance(std::time::Duration::from_secs(seconds));
-        let reply = ask(&server, &token, DEVICES_PATH, "", r#"{"isOnline":1}"#).await;
-        assert_eq!(column(&reply, "deviceCode"), online);
-        let all = ask(&server, &token, DEVICES_PATH, "", "{}").await;
-        let flags = all.data()["records"].as_array().unwrap();
-        let flags: Vec<_> = flags.iter().map(|record| record["isOnline"].as_i64()).collect();
-        assert_eq!(flags, [Some(i64::from(!online.is_empty())), Some(0), Some(0)]);
-    }
-}
-
 /// DEV-1: a page shows the enabled devices that the group owns now. SCOPE-7: a device that is not
 /// enabled leaves the page, and returns to it.
 #[tokio::test]

@@ -1,35 +1,10 @@
 //! Sessions and what is stored of them. Sessions under concurrency are in `several_nodes`.
 
 use std::path::Path;
-use std::time::Duration;
 
 use kiosque_testkit::{DEVICES_PATH, LOGOUT_PATH, SWITCH_PATH, TestServer};
 
 use crate::catalog;
-
-/// AUTH-23: a restart changes neither the session nor its end. AUTH-6: it ends at `expiresIn`.
-#[tokio::test]
-async fn a_session_survives_a_restart_and_keeps_its_expiry() {
-    let mut server = catalog::open().await;
-    let first = server.log_in("ops").await;
-    server.advance(Duration::from_secs(60));
-    let session = server.switch(&first.token, "station").await;
-    assert_eq!(session.expires_in, server.now().0 + 7_200_000);
-
-    server.restart().await;
-    assert_eq!(server.code_of(&first.token).await, -4);
-    let page = server.call(DEVICES_PATH, Some(&session.token), "{}").await;
-    assert_eq!(page.data()["records"][0]["groupId"], "station");
-
-    server.advance(Duration::from_millis(7_199_999));
-    assert_eq!(server.code_of(&session.token).await, 200);
-    server.restart().await;
-    assert_eq!(server.code_of(&session.token).await, 200);
-    server.advance(Duration::from_millis(1));
-    assert_eq!(server.code_of(&session.token).await, -4);
-    server.restart().await;
-    assert_eq!(server.code_of(&session.token).await, -4);
-}
 
 /// Only digests are stored: the data contains no token that could be used.
 #[tokio::test]

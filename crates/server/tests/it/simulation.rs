@@ -1,6 +1,8 @@
 //! Several workers share accounts while time passes, the server restarts, and the operator
 //! withdraws rights and grants them again. Whatever they do, in whatever order, each answer equals
-//! the answer of a small model of the interface.
+//! the answer of a small model of the interface: the end of a session (AUTH-6, AUTH-23), a login
+//! (AUTH-4, AUTH-5, AUTH-8 to AUTH-11), a switch (AUTH-17 to AUTH-19), a log out (AUTH-21), rights
+//! that are withdrawn (AUTH-24), and a selected group that is closed or given back (SCOPE-5).
 //!
 //! `KIOSQUE_SEED=n` runs the histories of seed n, n + 1, … A history that differs prints its own
 //! seed, which repeats it as the first, and its steps.

@@ -1,69 +1,19 @@
-//! Headers that occur twice, are malformed, or are missing.
+//! Headers that are malformed or missing. `refusals` has tokens that are not valid.
 
-use kiosque_testkit::{DEVICES_PATH, SWITCH_PATH, TestServer};
+use kiosque_testkit::{DEVICES_PATH, TestServer};
 
 use super::wire::{Wire, post};
-use super::{assert_envelope, assert_serves, fleet};
+use super::{assert_serves, fleet};
 
-/// AUTH-14, AUTH-16: the token is sent exactly once and unchanged.
+/// AUTH-14: the name of a header has no case, and white space around its value is part of HTTP.
 #[tokio::test]
-async fn a_token_is_sent_once_and_exactly() {
+async fn a_token_may_have_spaces_around_it_and_a_name_in_any_case() {
     let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
-    let list = format!("{token},{token}");
-    let padded = format!("{token}==");
-    let long = "A".repeat(20_000);
-    let cases: [(&[&str], i64); 7] = [
-        (&[&token], 200),
-        (&[&token, ""], -4),
-        (&["", &token], -4),
-        (&[&list], -4),
-        (&[&padded], -4),
-        (&[&long], -4),
-        (&["\u{e9}\u{20ac}"], -4),
-    ];
     let mut wire = Wire::open(&server).await;
-    for (tokens, code) in cases {
-        let headers: Vec<_> = tokens.iter().map(|one| ("Third-API-Token", *one)).collect();
-        let reply = wire.ask(post(DEVICES_PATH, &headers, "{}")).await;
-        assert_envelope(&reply);
-        assert_eq!(reply.code(), code, "{tokens:?}");
-    }
-    // White space around the value of a header is part of HTTP, not of the token.
-    let spaced = format!("  {token}\t");
-    let reply = wire.ask(post(DEVICES_PATH, &[("third-api-token", &spaced)], "{}")).await;
-    assert_eq!(reply.code(), 200);
-    let twice = [("third-api-token", token.as_str()); 2];
-    assert_eq!(wire.ask(post(SWITCH_PATH, &twice, r#"{"groupId":"g1"}"#)).await.code(), -4);
-    assert_serves(&server, &token).await;
-}
-
-/// ENV-4, ENV-5: an `X-Locale` that names no supported language means the default; of several
-/// headers the first counts.
-#[tokio::test]
-async fn languages_that_make_no_sense_are_the_default() {
-    let server = TestServer::start(fleet()).await;
-    let mut wire = Wire::open(&server).await;
-    let (en, zh) = ("Token is incorrect or invalid,please login again", "token 错误或已失效");
-    let many = "fr,".repeat(5_000);
-    let cases: [(&[&str], &str); 9] = [
-        (&[], en),
-        (&["", "zh-CN"], en),
-        (&["zh-CN", "en"], zh),
-        (&["zh-CN;q=nan"], en),
-        (&["zh-CN;q=1;q=1"], en),
-        (&["\u{4e2d}\u{6587}"], en),
-        (&[",;,;=,zh"], zh),
-        (&[&many], en),
-        (&["EN_us_posix"], en),
-    ];
-    for (languages, msg) in cases {
-        let headers: Vec<_> = languages.iter().map(|one| ("X-Locale", *one)).collect();
-        let reply = wire.ask(post(DEVICES_PATH, &headers, "{}")).await;
-        assert_envelope(&reply);
-        let said = reply.json["msg"].as_str().unwrap();
-        assert!(said.starts_with(msg), "{languages:?}: {said}");
-        assert_eq!(reply.json["enMsg"], en);
+    for (name, value) in [("Third-API-Token", &token), ("third-api-token", &format!("  {token}\t"))]
+    {
+        assert_eq!(wire.ask(post(DEVICES_PATH, &[(name, value)], "{}")).await.code(), 200);
     }
 }
 

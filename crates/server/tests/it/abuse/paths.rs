@@ -1,4 +1,4 @@
-//! Unknown paths and wrong methods (ADDR-2, ADDR-3, ADDR-4).
+//! Methods and forms of a request that a library would not send (ADDR-2, ADDR-3, ADDR-6).
 
 use kiosque_testkit::{DEVICES_PATH, Reply, TOKEN_PATH, TestServer, assert_common_headers};
 
@@ -20,15 +20,10 @@ fn request(line: &str, token: &str) -> String {
 }
 
 #[tokio::test]
-async fn other_methods_are_not_found() {
+async fn methods_without_a_body_or_a_path_are_not_found() {
     let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let mut wire = Wire::open(&server).await;
-    // `refusals` has the methods that are more usual.
-    for method in ["TRACE", "post", "PROPFIND", "M!"] {
-        let line = format!("{method} /v8/{DEVICES_PATH} HTTP/1.1");
-        assert_not_found(&wire.ask(request(&line, &token)).await, method);
-    }
     // ADDR-2: HEAD is answered without a body.
     let line = format!("HEAD /v8/{DEVICES_PATH} HTTP/1.1");
     wire.say(request(&line, &token)).await;
@@ -42,27 +37,6 @@ async fn other_methods_are_not_found() {
     let mut wire = Wire::open(&server).await;
     wire.say("CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n").await;
     assert_eq!(wire.answer().await.unwrap().status, 404);
-}
-
-/// ADDR-3: paths that are neither in `refusals` nor in the rules of `conformance`.
-#[tokio::test]
-async fn paths_are_taken_as_they_are_written() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
-    let mut wire = Wire::open(&server).await;
-    let long = "x".repeat(10_000);
-    for path in [
-        &format!("/v9/{DEVICES_PATH}"),
-        &format!("/v8/{DEVICES_PATH}%3Fsize=1"),
-        &format!("/v8/{DEVICES_PATH}%00"),
-        "/v8/third-center-web/openapi/v1/kioskDevice",
-        "/operator/v1/audit",
-        &format!("/{long}"),
-    ] {
-        let line = format!("POST {path} HTTP/1.1");
-        assert_not_found(&wire.ask(request(&line, &token)).await, path);
-    }
-    assert_serves(&server, &token).await;
 }
 
 /// ADDR-6: HTTP/1.0, the absolute form and an empty query string make no difference.

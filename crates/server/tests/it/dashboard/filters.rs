@@ -323,7 +323,7 @@ async fn online_devices_ignores_any_body() {
 }
 
 /// DEV-6, DASH-15, DASH-25: a device is online while its last activity is at most 10 minutes old,
-/// in every function.
+/// in every function. DEV-7: an order counts at the start of its trade.
 #[tokio::test]
 async fn a_device_is_online_for_ten_minutes() {
     let (server, token) = catalog::open_to_ops().await;
@@ -339,5 +339,8 @@ async fn a_device_is_online_for_ten_minutes() {
         assert_eq!(online.data()["list"][0]["isOnline"], count);
         let profile = ask(&server, &token, PROFILE_PATH, &json!({})).await;
         assert_eq!(profile.data()["list"][0]["isOnline"], count);
+        let online = ask(&server, &token, DEVICES_PATH, &json!({"isOnline": 1})).await;
+        let codes = codes(&online.data()["records"]);
+        assert_eq!(codes, ["H-1"][..usize::try_from(count).unwrap()]);
     }
 }

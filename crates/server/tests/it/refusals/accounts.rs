@@ -36,6 +36,8 @@ const CASES: &[(&str, &str, &str, Said)] = &[
     ("REQ-12: a login name in other letters", "OPS", "secret", CREDENTIALS),
     ("REQ-12: a login name with a space", "ops ", "secret", CREDENTIALS),
     ("REQ-12: a login name with a NUL", "ops\\u0000", "secret", CREDENTIALS),
+    ("REQ-12: a login name with an escape of a URL", "%6fps", "secret", CREDENTIALS),
+    ("REQ-12: a login name that ends a text of SQL", "ops' or '1'='1", "secret", CREDENTIALS),
     ("REQ-12: a login name of a NUL alone", "\\u0000", "secret", CREDENTIALS),
     (
         "REQ-12: a login name longer than any",

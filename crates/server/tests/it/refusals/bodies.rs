@@ -43,8 +43,26 @@ const BODIES: &[(&str, &[u8], &str)] = &[
         br#"{"a":"\ud800"}"#,
         "unexpected end of hex escape at line 1 column 13",
     ),
+    (
+        "REQ-4: invalid JSON: two halves in the wrong order",
+        br#"{"a":"\udc00\ud800"}"#,
+        "lone leading surrogate in hex escape at line 1 column 12",
+    ),
+    ("REQ-4: invalid JSON: single quotes", b"{'a':1}", "key must be a string at line 1 column 2"),
+    ("REQ-4: invalid JSON: hexadecimal", b"{\"a\":0x10}", "expected `,` or `}` at line 1 column 7"),
+    ("REQ-4: invalid JSON: a leading zero", b"{\"a\":01}", "invalid number at line 1 column 7"),
+    ("REQ-4: invalid JSON: a NUL behind", b"{}\0", "trailing characters at line 1 column 3"),
+    ("REQ-4: invalid JSON: a mark", b"\xef\xbb\xbf{}", "expected value at line 1 column 1"),
     ("REQ-4: invalid UTF-8", b"{\"a\":\"\xc3\x28\"}", "the body is not valid UTF-8 at byte 6"),
+    (
+        "REQ-4: invalid UTF-8: half a surrogate",
+        b"\"\xed\xa0\x80\"",
+        "the body is not valid UTF-8 at byte 1",
+    ),
+    ("REQ-4: invalid UTF-8: cut off", b"\"\xf0\x9f", "the body is not valid UTF-8 at byte 1"),
+    ("REQ-4: invalid UTF-8: gzip", b"\x1f\x8b\x08\0", "the body is not valid UTF-8 at byte 1"),
     ("REQ-4: invalid UTF-8: UTF-16", b"\xff\xfe{\0}\0", "the body is not valid UTF-8 at byte 0"),
+    ("REQ-4: UTF-16 without a mark", b"{\0}\0", "key must be a string at line 1 column 2"),
     (
         "REQ-4: duplicate keys",
         br#"{"deviceCode":"N-1","deviceCode":"N-1"}"#,
@@ -63,12 +81,18 @@ const BODIES: &[(&str, &[u8], &str)] = &[
 ];
 
 /// Bodies over a limit (LIM-1, LIM-2).
-fn beyond() -> [(&'static str, Vec<u8>, &'static str); 4] {
+fn beyond() -> [(&'static str, Vec<u8>, &'static str); 5] {
     let arrays = format!("{{\"a\":{}{}}}", "[".repeat(32), "]".repeat(32));
     let objects = format!("{}1{}", "{\"a\":".repeat(33), "}".repeat(33));
     let empty = format!("{}{{}}{}", "{\"a\":".repeat(32), "}".repeat(32));
     let huge = format!("{{\"a\":\"{}\"}}", "x".repeat((1 << 20) - 7));
+    let endless = "[".repeat(100_000);
     [
+        (
+            "LIM-2: too deep: without end",
+            endless,
+            "nested deeper than 32 levels at line 1 column 33",
+        ),
         ("LIM-2: too deep: arrays", arrays, "nested deeper than 32 levels at line 1 column 38"),
         ("LIM-2: too deep: objects", objects, "nested deeper than 32 levels at line 1 column 161"),
         (
@@ -106,6 +130,14 @@ pub(super) fn rows() -> Vec<Row> {
 /// ADDR-2, ADDR-3, ADDR-4: other methods, other spellings of a path, and paths of other listeners.
 fn not_found() -> Vec<Row> {
     let mut asks = Vec::new();
+    for method in [&b"TRACE"[..], b"post", b"PROPFIND", b"M!"] {
+        let method = Method::from_bytes(method).unwrap();
+        asks.push(TestRequest::to(DEVICES_PATH).method(method));
+    }
+    for path in ["/v9/{}", "/v8/{}%3Fsize=1", "/v8/{}%00"] {
+        asks.push(TestRequest::at(&path.replace("{}", DEVICES_PATH)));
+    }
+    asks.push(TestRequest::at(&format!("/{}", "x".repeat(10_000))));
     let others =
         [TOKEN_PATH, SWITCH_PATH, LOGOUT_PATH, DEVICES_PATH, ORDERS_PATH, DETAIL_PATH, ONLINE_PATH];
     for path in others.into_iter().chain(dashboard_paths()) {
@@ -121,11 +153,18 @@ fn not_found() -> Vec<Row> {
         asks.push(TestRequest::at(&format!("/v8/{}", path.replace("/", "%2F"))));
         asks.push(TestRequest::at(&format!("/v8/{}", path.to_ascii_lowercase() + "x")));
     }
-    for path in ["/", "/v8", "/v8/", "/livez", "/metrics", "/operator/v1/orders"] {
+    for path in
+        ["/", "/v8", "/v8/", "/livez", "/metrics", "/operator/v1/orders", "/operator/v1/audit"]
+    {
         asks.push(TestRequest::at(path));
         asks.push(TestRequest::at(path).method(Method::GET));
     }
-    for path in ["platform-auth/auth/third-api", "third-center-web/openapi/v1", "openapi.json"] {
+    for path in [
+        "platform-auth/auth/third-api",
+        "third-center-web/openapi/v1",
+        "third-center-web/openapi/v1/kioskDevice",
+        "openapi.json",
+    ] {
         asks.push(TestRequest::to(path));
     }
     let row = |ask: TestRequest| {

@@ -76,9 +76,13 @@ pub(super) enum Token {
     Twice,
     /// The valid one, then an invalid one.
     GoodThenBad,
+    /// An empty one, then the valid one.
+    BadThenGood,
     /// The valid one twice in one header, as a gateway may join two.
     Joined,
     Garbage,
+    /// Within the limit of the headers.
+    Long,
     NotAscii,
     /// Of a live session whose group was deactivated.
     GroupDeactivated,
@@ -133,6 +137,7 @@ impl Setup {
             Token::Missing => return Vec::new(),
             Token::Twice => return vec![live.clone().into(), live.into()],
             Token::GoodThenBad => return vec![live.into(), b"x".to_vec()],
+            Token::BadThenGood => return vec![Vec::new(), live.into()],
             Token::Live => live,
             Token::Empty => String::new(),
             Token::Unknown => "A".repeat(64),
@@ -146,6 +151,7 @@ impl Setup {
             Token::Quoted => format!("\"{live}\""),
             Token::Joined => format!("{live}, {live}"),
             Token::Garbage => "%00 {}".to_owned(),
+            Token::Long => "A".repeat(20_000),
             Token::NotAscii => "é".repeat(32),
             _ => {
                 let known = self.known.iter().find(|(kind, _)| *kind == token);

@@ -24,8 +24,10 @@ const FAULTS: &[(Token, &str)] = &[
     (Token::Quoted, "AUTH-14: quoted"),
     (Token::Twice, "AUTH-16: sent twice"),
     (Token::GoodThenBad, "AUTH-16: sent twice, the first valid"),
+    (Token::BadThenGood, "AUTH-16: sent twice, the second valid"),
     (Token::Joined, "AUTH-16: sent twice in one header"),
     (Token::Garbage, "AUTH-16: garbage"),
+    (Token::Long, "AUTH-16: long"),
     (Token::NotAscii, "AUTH-16: bytes that are not ASCII"),
 ];
 
