@@ -2,7 +2,6 @@
 
 mod moves;
 mod requests;
-mod wandering;
 
 use std::collections::BTreeMap;
 

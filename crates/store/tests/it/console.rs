@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use kiosque_model::console::{IDLE_MAX_MS, LINK_VALIDITY_MS, SESSION_MAX_MS};
+use kiosque_model::console::{IDLE_MAX_MS, SESSION_MAX_MS};
 use kiosque_model::{
     ActedBy, ConsoleDigest, ConsoleSecret, KeyDigest, KeyName, OperatorKey, Right, UnixMs,
 };
-use kiosque_store::{CreatedKey, KeyHolder, RevokedKey, SessionUse, SignInProof, Store};
+use kiosque_store::{CreatedKey, KeyHolder, SessionUse, SignInProof, Store};
 use kiosque_testkit::{TestData, TestStore, open, origin};
 
 const NOW: i64 = 1_772_445_600_000;
@@ -74,50 +74,6 @@ async fn sign_in(store: &Store, proof: SignInProof, number: u8, at: i64) -> Opti
     store.operators().sign_in(proof, secret(number), None, origin).await.unwrap()
 }
 
-#[tokio::test]
-async fn a_session_ends_when_it_has_been_idle_for_eight_hours() {
-    let console = Console::new().await;
-    assert_eq!(console.sign_in(1, NOW).await, Some(holder("office", "read")));
-    let first_end = NOW + IDLE_MAX_MS;
-    assert_eq!(console.live(1, first_end - 1).await.as_deref(), Some("office"));
-    // That use was stored.
-    assert_eq!(console.live(1, first_end + 1).await.as_deref(), Some("office"));
-    let end = first_end + 1 + IDLE_MAX_MS;
-    assert_eq!(console.live(1, end).await, None);
-    // It stays ended when the clock is set back.
-    assert_eq!(console.live(1, NOW + 1).await, None);
-    assert_eq!(console.live(2, NOW).await, None, "never opened");
-}
-
-/// A page that renews itself all the time does not prolong its session.
-#[tokio::test]
-async fn a_session_without_an_act_ends_although_its_page_renews_itself() {
-    let console = Console::new().await;
-    console.sign_in(1, NOW).await.unwrap();
-    let act = NOW + 1_800_000;
-    assert_eq!(console.live(1, act).await.as_deref(), Some("office"));
-    let renewed = async |at| console.live_after(SessionUse::Renewal, 1, at).await;
-    for at in (act..act + IDLE_MAX_MS).step_by(600_000) {
-        assert_eq!(renewed(at).await.as_deref(), Some("office"));
-    }
-    assert_eq!(renewed(act + IDLE_MAX_MS - 1).await.as_deref(), Some("office"));
-    assert_eq!(renewed(act + IDLE_MAX_MS).await, None);
-    assert_eq!(console.live(1, act + 1).await, None);
-}
-
-/// However often it is used.
-#[tokio::test]
-async fn a_session_ends_seven_days_after_its_sign_in() {
-    let console = Console::new().await;
-    console.sign_in(1, NOW).await.unwrap();
-    let end = NOW + SESSION_MAX_MS;
-    for at in (NOW..end).step_by(5 * 3_600_000) {
-        assert_eq!(console.live(1, at).await.as_deref(), Some("office"));
-    }
-    assert_eq!(console.live(1, end - 1).await.as_deref(), Some("office"));
-    assert_eq!(console.live(1, end).await, None);
-}
-
 /// The uses within a minute are one write.
 #[tokio::test]
 async fn the_use_of_a_session_is_stored_once_a_minute() {
@@ -129,24 +85,6 @@ async fn the_use_of_a_session_is_stored_once_a_minute() {
         let (used, end) = (NOW + used, NOW + used + IDLE_MAX_MS);
         assert_eq!(stored(), [format!("{used}|{end}")], "used at {at}");
     }
-}
-
-#[tokio::test]
-async fn a_revoked_key_ends_its_sessions_and_links() {
-    let console = Console::new().await;
-    console.sign_in(1, NOW).await.unwrap();
-    assert!(console.link(2, NOW).await);
-    let name = || KeyName::parse("office").unwrap();
-    let store = &console.fixture.store;
-    assert_eq!(store.operators().revoke_key(name(), by(NOW)).await.unwrap(), RevokedKey::Revoked);
-    assert_eq!(console.live(1, NOW).await, None);
-    assert_eq!(sign_in(store, SignInProof::Link(secret(2)), 3, NOW).await, None);
-    assert_eq!(console.sign_in(4, NOW).await, None);
-    assert!(!console.link(5, NOW).await);
-    // Another key of the same name does not revive them.
-    let again = OperatorKey::mint([8; 32]).digest();
-    store.operators().create_key(holder("office", "read"), again, by(NOW)).await.unwrap();
-    assert_eq!(console.live(1, NOW).await, None);
 }
 
 /// Both engines, two open stores: one of two uses at the same time succeeds.
@@ -170,26 +108,6 @@ async fn a_link_signs_in_exactly_once() {
             .unwrap();
         assert!(session.is_some());
         assert_eq!(console.live(2 * round + none, NOW).await, None);
-    }
-}
-
-#[tokio::test]
-async fn a_link_ends_after_a_minute_and_is_no_cookie() {
-    let console = Console::new().await;
-    let store = &console.fixture.store;
-    for (number, at, is_valid) in [
-        (10, LINK_VALIDITY_MS - 1, true),
-        (11, LINK_VALIDITY_MS, false),
-        // Made before the clock was set back by an hour.
-        (12, -3_600_000, false),
-    ] {
-        assert!(console.link(number, NOW).await);
-        assert_eq!(console.live(number, NOW).await, None);
-        let signed_in = sign_in(store, SignInProof::Link(secret(number)), number + 100, NOW + at);
-        assert_eq!(signed_in.await.is_some(), is_valid, "{at}");
-        // A link that was refused is spent, too.
-        let again = sign_in(store, SignInProof::Link(secret(number)), number + 200, NOW).await;
-        assert_eq!(again, None, "{at}");
     }
 }
 
@@ -267,36 +185,4 @@ async fn a_key_grants_rights_that_it_has_itself() {
     // The session was read before its key was revoked.
     store.operators().revoke_key(KeyName::parse("lead").unwrap(), by(NOW)).await.unwrap();
     assert_eq!(grant("late", "read", 23).await, None);
-}
-
-#[tokio::test]
-async fn the_trail_has_sign_ins_links_and_sign_outs_and_the_data_no_secret() {
-    let console = Console::new().await;
-    let store = &console.fixture.store;
-    assert!(console.link(1, NOW).await);
-    sign_in(store, SignInProof::Link(secret(1)), 2, NOW).await.unwrap();
-    let session = store
-        .operators()
-        .console_session(secret(2), SessionUse::Act, UnixMs(NOW))
-        .await
-        .unwrap()
-        .unwrap();
-    store.operators().sign_out(&session, by(NOW)).await.unwrap();
-    store.operators().sign_out(&session, by(NOW)).await.unwrap();
-    assert_eq!(console.live(2, NOW).await, None);
-    let entries = console.fixture.query("select event, actor, reason from audit order by entry_no");
-    assert_eq!(
-        entries[1..],
-        [
-            "consoleLinkCreated|command|null",
-            "consoleLogin|key office|link",
-            "consoleLogout|command|null",
-        ]
-    );
-    assert!(console.link(3, NOW).await);
-    assert!(console.sign_in(4, NOW).await.is_some());
-    let rows = console.fixture.rows().join("\n");
-    for number in 1..=4 {
-        assert!(!rows.contains(ConsoleSecret::mint([number; 32]).reveal()), "{rows}");
-    }
 }

@@ -1,6 +1,5 @@
 //! The sums of sales by device: reports over years, of one device or of many, whatever the range.
 
-mod against_orders;
 mod fleet_sales;
 
 use std::sync::Arc;
@@ -173,54 +172,6 @@ async fn a_day_of_all_devices_and_products_is_a_row() {
     let found = answers(&fixture.store, &session, &ask).await;
     assert_eq!((found.best[0].items, found.best[0].devices, found.turnover.orders), (120, 1, 60));
     assert_eq!(found.by_device.len(), 1);
-}
-
-/// A device counts while it has items of the product on a day of the range, in any currency.
-#[tokio::test]
-async fn a_device_counts_until_its_last_sale_is_taken_back() {
-    let fixture = TestStore::with_fleet().await;
-    let at = |day: i64| day * DAY_MS + 9;
-    let dollars = sale("dollars", "d1", at(5), ("USD", &[("p", 1, 5)]));
-    receive(
-        &fixture.store,
-        vec![
-            sale_on("first", "d1", 5),
-            sale_on("second", "d1", 5),
-            sale_on("later", "d1", 8),
-            sale_on("february", "d1", 33),
-            sale_on("other", "d2", 8),
-            dollars,
-        ],
-    )
-    .await;
-    let session = fixture.log_in("ops").await.unwrap();
-    let devices = async || {
-        let mut counts = Vec::new();
-        for (first, last) in [(0, 31), (5, 6), (6, 9), (0, 59)] {
-            let ask = query(&[], (UnixMs(first * DAY_MS), UnixMs(last * DAY_MS)));
-            let claim = Claim { token: session.clone(), now: NOW };
-            let best = fixture.store.reports().best_sellers(claim, ask, 100).await.unwrap();
-            counts.push(best.first().map_or(0, |best| best.devices));
-        }
-        assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
-        counts
-    };
-    let take_back = async |id: &str, day: i64| {
-        receive(&fixture.store, vec![order(id, "d1", at(day) - 9 + 1_000)]).await;
-    };
-    assert_eq!(devices().await, [2, 1, 2, 2]);
-    take_back("first", 5).await;
-    assert_eq!(devices().await, [2, 1, 2, 2], "a second sale of the day");
-    take_back("second", 5).await;
-    assert_eq!(devices().await, [2, 1, 2, 2], "a sale in another currency");
-    receive(&fixture.store, vec![order("dollars", "d1", at(5))]).await;
-    assert_eq!(devices().await, [2, 0, 2, 2], "sales of other days");
-    take_back("later", 8).await;
-    assert_eq!(devices().await, [1, 0, 1, 2], "a sale of another month");
-    receive(&fixture.store, vec![sale_on("february", "d1", 34)]).await;
-    assert_eq!(devices().await, [1, 0, 1, 2], "the sale has moved to another day");
-    take_back("february", 33).await;
-    assert_eq!(devices().await, [1, 0, 1, 1]);
 }
 
 /// The sums of a day are divided by the numbers of the devices.

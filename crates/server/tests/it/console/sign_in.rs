@@ -143,6 +143,8 @@ async fn a_link_is_spent_by_its_button() {
             "consoleLoginRefused||127.0.0.1|link|1",
         ]
     );
+    let rows = server.data.rows().join("\n");
+    assert!(!rows.contains(&token) && !rows.contains(&browser.cookies[SESSION]), "{rows}");
 }
 
 #[tokio::test]
@@ -150,9 +152,20 @@ async fn a_link_ends_after_a_minute_and_with_its_key() {
     let server = TestServer::start(fleet()).await;
     server.create_key_named("office", "read").await;
     let mut browser = Browser::new(&server).await;
-    let (_, old) = link(&server, "office").await;
-    server.advance(Duration::from_secs(60));
-    assert_eq!(browser.post(SIGN_IN, &[("link", &old)]).await.status, 403);
+    // The last time is that of a clock that was set back.
+    for (at, status) in [("10:00:59.999", 303), ("10:01:00", 403), ("09:00:00", 403)] {
+        server.set_clock("2026-03-02T10:00:00Z");
+        let (_, token) = link(&server, "office").await;
+        browser.cookies.insert(SESSION.to_owned(), token.clone());
+        assert_eq!(browser.get(PAGE).await.status, 303, "a link is no cookie");
+        browser.cookies.clear();
+        server.set_clock(&format!("2026-03-02T{at}Z"));
+        assert_eq!(browser.post(SIGN_IN, &[("link", &token)]).await.status, status, "{at}");
+        server.set_clock("2026-03-02T10:00:00Z");
+        let again = browser.post(SIGN_IN, &[("link", &token)]).await;
+        assert_eq!(again.status, 403, "{at}: it is spent, also if it was refused");
+        browser.cookies.clear();
+    }
     let (_, revoked) = link(&server, "office").await;
     revoke(&server, "office").await;
     assert_eq!(browser.post(SIGN_IN, &[("link", &revoked)]).await.status, 403);
@@ -204,14 +217,14 @@ async fn a_session_ends_after_eight_idle_hours_and_the_clock_does_not_revive_it(
     let (server, mut browser) = signed_in_with(fleet(), "read").await;
     let hours = |hours: u64| Duration::from_secs(hours * 3_600);
     for _ in 0..3 {
-        server.advance(hours(8) - Duration::from_secs(1));
+        server.advance(hours(8) - Duration::from_millis(1));
         assert_eq!(browser.get(PAGE).await.status, 200);
     }
     server.advance(hours(8));
     let (at, form) = browser.open(PAGE, Cause::Console).await;
     assert!(at.starts_with(SIGN_IN) && form.text.contains("session has ended"), "{}", form.text);
     // A second after its last use.
-    server.set_clock("2026-03-03 09:59:58");
+    server.set_clock("2026-03-03 09:59:59");
     assert_eq!(browser.get(PAGE).await.status, 303);
 }
 
@@ -271,14 +284,19 @@ async fn an_open_page_does_not_prolong_its_session() {
         server.advance(hour);
         assert_eq!(browser.get(PAGE).await.status, 200);
     }
-    server.advance(hour);
-    assert_eq!(browser.get(PAGE).await.status, 303);
+    let millisecond = Duration::from_millis(1);
+    for (by, status) in [(hour - millisecond, 200), (millisecond, 303)] {
+        server.advance(by);
+        assert_eq!(browser.get(PAGE).await.status, status);
+    }
     // With acts it lasts for seven days.
     let mut browser = Browser::signed_in(&server, &key).await;
     for _ in 0..7 * 4 - 1 {
         server.advance(6 * hour);
         assert_eq!(browser.get(PAGE).await.status, 200);
     }
-    server.advance(6 * hour);
-    assert_eq!(browser.get(PAGE).await.status, 303);
+    for (by, status) in [(6 * hour - millisecond, 200), (millisecond, 303)] {
+        server.advance(by);
+        assert_eq!(browser.get(PAGE).await.status, status);
+    }
 }

@@ -7,18 +7,46 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kiosque_model::fleet::Fleet;
-use kiosque_model::sales::{DeviceSales, FleetSales, ProductRank, Turnover};
-use kiosque_model::{Claim, Day, GroupId, Need, PresentedToken, Zone};
-use kiosque_store::{DashboardQuery, FleetSalesQuery, Incoming, OnlineSince};
-use kiosque_testkit::entries::{device, group, group_id};
+use kiosque_model::sales::{DeviceSales, FleetSales, ProductRank, Rate, Turnover};
+use kiosque_model::{Claim, Currency, Day, GroupId, Need, PresentedToken, UnixMs, Zone};
+use kiosque_store::{DashboardQuery, DatedRate, FleetSalesQuery, Incoming, OnlineSince};
+use kiosque_testkit::entries::{device, group, group_id, order};
 use kiosque_testkit::{Rng, TestData, TestStore, open, seed};
 use tokio::task::JoinSet;
 
-use super::against_orders::{random_order, random_rate};
-use super::{Answers, NOW, answers, receive, sale_on};
+use super::{Answers, DAY_MS, NOW, answers, receive, sale, sale_on};
 
 const GROUPS: [&str; 2] = ["a", "b"];
 const ONLINE: OnlineSince = OnlineSince(NOW);
+const DEVICES: [&str; 3] = ["d1", "d2", "e1"];
+const GOODS: [&str; 4] = ["", "p", "q", "\u{e9}"];
+const CURRENCIES: [&str; 3] = ["EUR", "USD", "JPY"];
+
+fn random_order(rng: &mut Rng) -> Incoming {
+    let number = rng.below(60);
+    let (id, device) = (format!("o{number}"), DEVICES[number % DEVICES.len()]);
+    // The order starts once; its payment may come at any time.
+    let start = i64::try_from(number).unwrap() * DAY_MS;
+    if rng.one_in(6) {
+        return order(&id, device, start);
+    }
+    let at = rng.range(-20 * DAY_MS..380 * DAY_MS);
+    let lines: Vec<(&str, i64, i64)> = rng
+        .subset(&GOODS)
+        .into_iter()
+        .map(|goods_id| (goods_id, rng.range(0..3), rng.range(-50..500)))
+        .collect();
+    let paid = sale(&id, device, at, (rng.choose(&CURRENCIES), &lines));
+    Incoming { trade_start: UnixMs(start), ..paid }
+}
+
+fn random_rate(rng: &mut Rng) -> DatedRate {
+    DatedRate {
+        day: Day(rng.range(-40..370)),
+        currency: Currency::parse(rng.choose(&["EUR", "JPY"])).unwrap(),
+        rate: Rate::parse(rng.choose(&["1.0837", "0.000000000001", "2", "0.0071"])).unwrap(),
+    }
+}
 
 fn ask(group: Option<GroupId>, [totals_from, first_day, last_day]: [Day; 3]) -> FleetSalesQuery {
     let products_max = 100;
