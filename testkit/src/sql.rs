@@ -25,8 +25,6 @@ files! {
     DAMAGE_ORDER = "damage_order.sql",
     /// The codes of all devices, in order.
     DEVICE_CODES = "device_codes.sql",
-    /// The number and the code of each device.
-    DEVICE_NUMBERS = "device_numbers.sql",
     /// The sums of the devices of each block and day.
     DEVICE_SUMS = "device_sums.sql",
     /// The number of dictionaries.

@@ -1,6 +1,5 @@
 //! An order whose record was changed by something else than this program.
 
-use http::Request;
 use kiosque_testkit::{
     DETAIL_PATH, ORDERS_CALL, ORDERS_PATH, Reply, TestServer, between, card, sql,
 };
@@ -39,9 +38,7 @@ async fn a_damaged_order_fails_the_requests_that_need_it_and_no_others() {
     let again = [orders(&server, &token, 1).await.text, orders(&server, &token, 3).await.text];
     assert_eq!(again, whole);
 
-    let metrics = Request::get("/metrics").header("host", "localhost");
-    let mut operator = server.connect_operator().await;
-    let metrics = operator.send(metrics.body(Default::default()).unwrap()).await.text;
+    let metrics = server.get_operator("/metrics", None).await.text;
     assert!(metrics.contains("kiosque_faults_total{kind=\"damaged_order\"} 2"), "{metrics}");
     let service = browser.get("/console/service").await.text;
     let checks = between(card(&service, "checks"), "<li>", "</li>").concat();

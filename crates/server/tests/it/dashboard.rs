@@ -7,7 +7,6 @@ mod filters;
 pub(crate) mod large;
 mod money;
 mod recount;
-mod stored_sums;
 
 use kiosque_testkit::{Reply, TestServer};
 use serde_json::Value;

@@ -130,10 +130,7 @@ async fn an_account_that_holds_its_share_delays_no_other() {
     let stored = server.call_operator(ORDERS_CALL, Some(&key), order).await;
     assert_eq!((stored.status, &stored.json["accepted"]), (200, &1.into()), "{stored:?}");
     for path in ["/readyz", "/operator/v1/audit"] {
-        let request = http::Request::get(path).header("host", "localhost");
-        let request = request.header("authorization", format!("Bearer {key}"));
-        let mut caller = server.connect_operator().await;
-        let reply = caller.send(request.body(Default::default()).unwrap()).await;
+        let reply = server.get_operator(path, Some(&key)).await;
         assert_eq!(reply.status, 200, "{path}: {reply:?}");
     }
 
@@ -156,9 +153,7 @@ async fn a_share_that_is_taken_for_too_long_is_too_much_work() {
     assert_eq!(reply.headers["retry-after"], "1");
     let data = reply.data().as_str().unwrap();
     assert!(data.starts_with("too much work: request a shorter range"), "{data}");
-    let request = http::Request::get("/metrics").header("host", "localhost");
-    let mut operator = server.connect_operator().await;
-    let metrics = operator.send(request.body(Default::default()).unwrap()).await;
+    let metrics = server.get_operator("/metrics", None).await;
     let counted = "kiosque_faults_total{kind=\"too_much_work\"} 1";
     assert!(metrics.text.contains(counted), "{}", metrics.text);
     drop(held);
@@ -178,10 +173,7 @@ async fn a_request_that_waits_for_a_lock_is_busy() {
     assert_eq!(refused.headers["retry-after"], "1");
     let id = &refused.headers["x-request-id"];
     assert_eq!(*refused.data(), format!("the store is busy; try again (request {id})"));
-    let request = http::Request::get("/operator/v1/sessions").header("host", "localhost");
-    let request = request.header("authorization", format!("Bearer {key}"));
-    let request = request.body(Default::default()).unwrap();
-    let refused = server.connect_operator().await.send(request).await;
+    let refused = server.get_operator("/operator/v1/sessions", Some(&key)).await;
     assert_eq!((refused.status, refused.headers["retry-after"].as_str()), (503, "1"));
     assert_eq!(refused.json["detail"], "the store is busy; try again");
     lock.release().await;

@@ -155,9 +155,7 @@ async fn answers_are_those_of_the_document() {
 
 /// Asks an operator's call with this query string.
 async fn get(server: &TestServer, path: &str, key: &str, query: &str) -> Reply {
-    let request = http::Request::get(format!("{path}?{query}")).header("host", "localhost");
-    let request = request.header("authorization", format!("Bearer {key}"));
-    server.connect_operator().await.send(request.body(Default::default()).unwrap()).await
+    server.get_operator(&format!("{path}?{query}"), Some(key)).await
 }
 
 /// VER-2: the document of the operator's calls requires the bodies that may not be empty, and

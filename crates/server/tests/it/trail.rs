@@ -5,7 +5,6 @@
 
 use std::time::Duration;
 
-use http_body_util::Full;
 use kiosque_model::TrustedProxies;
 use kiosque_testkit::{
     FleetToml, LOGOUT_PATH, LoggedIn, Reply, SWITCH_PATH, TOKEN_PATH, TestRequest, TestServer,
@@ -81,13 +80,7 @@ impl Watched {
 }
 
 async fn get(server: &TestServer, query: &str, key: Option<&str>) -> Reply {
-    let uri = format!("/operator/v1/audit?{query}");
-    let mut request = http::Request::get(uri).header("host", "localhost");
-    if let Some(key) = key {
-        request = request.header("authorization", format!("Bearer {key}"));
-    }
-    let mut caller = server.connect_operator().await;
-    caller.send(request.body(Full::default()).unwrap()).await
+    server.get_operator(&format!("/operator/v1/audit?{query}"), key).await
 }
 
 /// The entries of an account's day, all of them.

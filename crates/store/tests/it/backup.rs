@@ -94,14 +94,6 @@ async fn postgresql_has_no_backup_command() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
-#[tokio::test]
-async fn a_copy_that_is_stopped_leaves_no_file() {
-    let fixture = laden().await;
-    let stopped = fixture.store.upkeep().backup(file(&fixture), |_| ControlFlow::Break(())).await;
-    assert!(matches!(stopped, Err(BackupError::Stopped)), "{stopped:?}");
-    assert_eq!(files(&fixture), [""; 0]);
-}
-
 /// Two backups at a time do not write into one file; a file left by a crash is written again,
 /// readable for its owner alone.
 #[tokio::test]

@@ -3,13 +3,10 @@
 
 use std::sync::Arc;
 
+use kiosque_model::UnixMs;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
-use kiosque_model::order::Order;
-use kiosque_model::{Minor, UnixMs};
 use kiosque_store::{BatchPart, History, Incoming, LockedGroups, OrderOutcome, ReceiveOptions};
-use kiosque_testkit::entries::{
-    bare_device, bare_order, group_id, line, order, record, rendered, title, trade_no,
-};
+use kiosque_testkit::entries::{bare_device, group_id, order, record, trade_no};
 use kiosque_testkit::{NOW, TestData, TestStore, no_owners};
 
 fn rejected(reason: &str) -> OrderOutcome {
@@ -22,22 +19,6 @@ fn kept(fixture: &TestStore) -> Vec<String> {
         "select g.group_id, o.order_id, o.seq, o.change_no, o.trade_start_ms
         from orders o join groups g on g.group_no = o.group_no order by g.group_id, o.order_id",
     )
-}
-
-/// Sequence numbers are dense in each group and device, and change numbers grow in each group.
-#[tokio::test]
-async fn sequences_are_dense_for_each_device_and_change_numbers_for_each_group() {
-    let fixture = TestStore::with_fleet().await;
-    fixture
-        .receive_new(vec![order("o1", "d1", 9), order("o2", "d2", 1), order("f1", "e1", 5)])
-        .await;
-    fixture
-        .receive_new(vec![order("o3", "d1", 3), order("f2", "e1", 6), order("o4", "d1", 4)])
-        .await;
-    let want = ["a|o1|1|1|9", "a|o2|1|2|1", "a|o3|2|3|3", "a|o4|3|4|4", "b|f1|1|1|5", "b|f2|2|2|6"];
-    assert_eq!(kept(&fixture), want);
-    let counters = fixture.query("select last_change_no from group_changes order by group_no");
-    assert_eq!(counters, ["4", "2"]);
 }
 
 /// ORD-3: an update keeps the order's sequence number. It takes the next `change_no`; an unchanged
@@ -136,31 +117,6 @@ async fn internal_trade_numbers_are_exchanged_within_a_batch() {
     let numbers = fixture.query("select order_id, trade_no_in from orders order by order_id");
     assert_eq!(numbers, ["o1|I-2", "o2|I-1", "o3|I-4", "o4|I-3"]);
     assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
-}
-
-/// An update that changes the device or the owning group is rejected, with both named.
-#[tokio::test]
-async fn an_update_changes_neither_the_device_nor_the_group() {
-    let fixture = TestStore::with_fleet().await;
-    fixture.receive_new(vec![order("o1", "d1", 10)]).await;
-    let reason = "deviceCode: order o1 belongs to device d1, not d2; \
-                  an update may not change the device";
-    assert_eq!(fixture.receive(vec![order("o1", "d2", 10)]).await, [rejected(reason)]);
-
-    let entry =
-        DeviceEntry { group: Some(group_id("b")), since: Some(UnixMs(100)), ..bare_device("d1") };
-    fixture.apply(Fleet { devices: vec![entry], ..Fleet::default() }).await.unwrap();
-    let reason = "tradeStartTime: order o1 belongs to group a, and at this time to group b; \
-                  an update may not change the owning group";
-    assert_eq!(fixture.receive(vec![order("o1", "d1", 100)]).await, [rejected(reason)]);
-    fixture.receive_new(vec![order("o2", "d1", 100)]).await;
-    let reason = "tradeStartTime: order o2 belongs to group b, and at this time to group a; \
-                  an update may not change the owning group";
-    assert_eq!(fixture.receive(vec![order("o2", "d1", 99)]).await, [rejected(reason)]);
-    assert_eq!(kept(&fixture), ["a|o1|1|1|10", "b|o2|1|1|100"]);
-
-    // An order of another group with the same id is another order.
-    fixture.receive_new(vec![order("o1", "e1", 10)]).await;
 }
 
 /// An order that started ahead of a move, by the clock of its device, keeps its group when its
@@ -282,80 +238,6 @@ async fn orders_of_a_locked_group_are_left() {
     let outcomes = receive().await.unwrap();
     let unchanged = OrderOutcome::Unchanged;
     assert_eq!(outcomes.iter().collect::<Vec<_>>(), [&accepted, &unchanged, &accepted, &unknown]);
-}
-
-/// An invalid order is rejected with its reason, and the others are stored.
-#[tokio::test]
-async fn an_unknown_device_is_rejected_and_the_rest_is_kept() {
-    let fixture = TestStore::with_fleet().await;
-    let batch = vec![order("o1", "d1", 1), order("o2", "x", 1), order("o3", "d1", 1)];
-    let unknown = rejected("deviceCode: no device x is known");
-    assert_eq!(
-        fixture.receive(batch).await,
-        [OrderOutcome::Accepted, unknown, OrderOutcome::Accepted]
-    );
-    assert_eq!(kept(&fixture), ["a|o1|1|1|1", "a|o3|2|2|1"]);
-    let devices = fixture.query("select device_code from devices order by device_code");
-    assert_eq!(devices, ["d1", "d2", "e1"]);
-}
-
-/// SCOPE-6: an import reads the owners of a device again when the fleet changes.
-#[tokio::test]
-async fn a_move_during_an_import_counts() {
-    let fixture = TestStore::with_fleet().await;
-    let batch = Arc::new(vec![order("o1", "d1", 500), order("o2", "new", 500)]);
-    let owners = no_owners();
-    let first = fixture
-        .store
-        .intake()
-        .receive(batch, Arc::clone(&owners), ReceiveOptions::at(NOW))
-        .await
-        .unwrap();
-    assert_eq!(first, [OrderOutcome::Accepted, rejected("deviceCode: no device new is known")]);
-    let moved =
-        DeviceEntry { group: Some(group_id("b")), since: Some(UnixMs(600)), ..bare_device("d1") };
-    let devices = vec![moved, kiosque_testkit::entries::device("new", "b")];
-    fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
-    let batch = Arc::new(vec![order("o3", "d1", 700), order("o4", "new", 500)]);
-    let second =
-        fixture.store.intake().receive(batch, owners, ReceiveOptions::at(NOW)).await.unwrap();
-    assert_eq!(second, [const { OrderOutcome::Accepted }; 2]);
-    assert_eq!(kept(&fixture), ["a|o1|1|1|500", "b|o3|1|1|700", "b|o4|1|2|500"]);
-}
-
-/// Names and numbers that an update leaves out keep their stored values. A line of a stored order
-/// that is damaged is rejected, and all others are stored.
-#[tokio::test]
-async fn an_update_keeps_the_names_and_numbers_that_it_leaves_out() {
-    let fixture = TestStore::with_fleet().await;
-    let with_line = |title: &str, name| {
-        let lines = vec![line("p", name, 1, Minor(5))];
-        let title = Some(title.to_owned());
-        rendered(Order { lines, pay_channel_name: title, ..bare_order("o1", "d1", 10) })
-    };
-    let first = Incoming { trade_no_in: trade_no("I"), ..with_line("first", Some("Name then")) };
-    fixture.receive_new(vec![first]).await;
-    assert_eq!(fixture.receive(vec![with_line("new", None)]).await, [OrderOutcome::Updated]);
-    let records = fixture.records("a", "d1", History::Left, NOW).await.unwrap();
-    assert_eq!(title(&records[0]), "new");
-    assert_eq!(records[0].head.trade_no_in, "I");
-    assert_eq!(records[0].detail_vo_list[0].goods_name, "Name then");
-
-    fixture.tamper("update orders set trade_no = 'other' where order_id = 'o1'");
-    let damaged = OrderOutcome::Inconsistent(
-        "orderId: the stored order o1 is damaged and cannot be updated: its \
-         checksum does not match its columns and its record; `kiosque verify` lists \
-         what is damaged, and a backup may have it undamaged"
-            .to_owned(),
-    );
-    let batch = vec![order("o2", "d1", 11), with_line("newer", None), order("o1", "d1", 10)];
-    let outcomes = fixture.receive([batch, vec![order("o3", "d1", 12)]].concat()).await;
-    let accepted = || OrderOutcome::Accepted;
-    assert_eq!(outcomes, [accepted(), damaged.clone(), damaged, accepted()]);
-    assert_eq!(kept(&fixture), ["a|o1|1|2|10", "a|o2|2|3|11", "a|o3|3|4|12"]);
-    let unreadable =
-        "group a, device d1, order o1: its checksum does not match its columns and its record";
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [unreadable]);
 }
 
 /// DEV-7: an order is activity at the start of its trade, in the group that it belongs to; one in

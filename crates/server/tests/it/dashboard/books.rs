@@ -247,34 +247,4 @@ impl Books {
         };
         products.into_iter().map(row).collect()
     }
-
-    /// Returns the stored sums that are not zero, a line each.
-    pub(super) fn sums(&self) -> Vec<String> {
-        let mut sums: BTreeMap<String, Vec<i64>> = BTreeMap::new();
-        let mut add = |key: String, figures: &[i64]| {
-            let sum = sums.entry(key).or_insert_with(|| vec![0; figures.len()]);
-            sum.iter_mut().zip(figures).for_each(|(sum, figure)| *sum += figure);
-        };
-        for (group, order) in self.orders.values() {
-            let Some(at) = order.sold_at() else { continue };
-            let (date, currency) = (self.date(at), order.currency);
-            let items = order.lines.iter().map(|line| line.1).sum();
-            let failed = i64::from([3, 4].contains(&order.shipment));
-            let shipped = i64::from(order.shipment == 1);
-            let figures = [1, items, order.amount, order.refund, shipped, failed];
-            let code = device_code(order.device);
-            add(format!("day|g{group}|{date}|{currency}"), &figures);
-            for (goods_id, count, amount) in &order.lines {
-                let key = format!("product|g{group}|{date}|{code}|{goods_id}|{currency}");
-                add(key, &[*count, *amount]);
-            }
-        }
-        let says_something = sums.into_iter().filter(|(_, sum)| sum.iter().any(|sum| *sum != 0));
-        let line = |(key, sum): (String, Vec<i64>)| {
-            sum.iter().fold(key, |line, figure| format!("{line}|{figure}"))
-        };
-        let mut lines: Vec<String> = says_something.map(line).collect();
-        lines.sort();
-        lines
-    }
 }

@@ -93,39 +93,6 @@ async fn a_device_filter_counts_each_of_its_devices_once() {
     assert_eq!(best.data()["goodsId"], "P-1");
 }
 
-/// SCOPE-6: a device that moved counts for each group with the sales of that group. DEV-1: device
-/// lists show the present owner's.
-#[tokio::test]
-async fn sales_of_a_moved_device_count_for_the_group_of_their_time() {
-    let (server, token) = catalog::open_to_ops().await;
-    server.apply("[[device]]\ncode = \"H-1\"\ngroup = \"station\"\n").await.unwrap();
-    server.advance(std::time::Duration::from_secs(60));
-    server.import_valid(seven_dollars("H-1", "10:00:30")).await;
-    for (group, orders, items, devices) in [("harbour", "2", 2, "0"), ("station", "1", 1, "1")] {
-        let body = json!({"groupId": group, "deviceCodes": ["H-1"]});
-        let summary = ask(&server, &token, SUMMARY_PATH, &body).await;
-        assert_eq!(kpi(&summary, "orderCount"), orders, "{group}");
-        assert_eq!(kpi(&summary, "deviceCount"), devices, "{group}");
-        let sold = ask(&server, &token, BY_DEVICE_PATH, &body).await;
-        assert_eq!(codes(sold.data()), ["H-1"], "{group}");
-        assert_eq!(sold.data()[0]["orderCount"].to_string(), orders, "{group}");
-        // DASH-19: the former owner has no visible device.
-        let best = ask(&server, &token, BEST_PATH, &body).await;
-        let expected =
-            if devices == "1" { (json!("P-1"), json!(items)) } else { Default::default() };
-        assert_eq!(
-            (&best.data()["goodsId"], &best.data()["salesCount"]),
-            (&expected.0, &expected.1)
-        );
-        let profile = ask(&server, &token, PROFILE_PATH, &body).await;
-        let listed = codes(&profile.data()["list"]).len();
-        assert_eq!(listed.to_string(), devices, "{group}");
-    }
-    // DASH-20: its earlier sales count without a filter, too.
-    let sold = ask(&server, &token, BY_DEVICE_PATH, &json!({})).await;
-    assert_eq!(codes(sold.data()), ["H-1", "H-3"]);
-}
-
 /// DASH-19: nothing sells best where no device is enabled and present.
 #[tokio::test]
 async fn without_a_visible_device_nothing_sells_best() {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kiosque_testkit::{ORDERS_CALL, ServerOptions, TestData, TestServer, WAIT_MAX, sql};
+use kiosque_testkit::{FleetToml, ORDERS_CALL, ServerOptions, TestData, TestServer, WAIT_MAX, sql};
 use serde_json::json;
 
 use super::streams::begin;
@@ -201,14 +201,21 @@ async fn a_request_whose_nth_statement_failed_may_be_sent_again() {
         || Error::Unreachable("a fault of the test".to_owned()),
         || Error::Data("a fault of the test".to_owned()),
     ];
+    for more in ["", "since = \"2026-03-01T09:15:00Z\"\n"] {
+        let group = if more.is_empty() { "g1" } else { "g2" };
+        let device = FleetToml::new().device("M1", "Moved", group).with(more);
+        server.apply(device).await.unwrap();
+    }
+    let of_moved = |line: String| line.replace("\"D1\"", "\"M1\"");
+    let later = |line: String| line.replace("09:00:", "09:30:");
     let mut orders = 0;
     for (kind, error) in faults.into_iter().enumerate() {
         for statements in 0.. {
             let round = format!("{kind}.{statements}");
             let id = |name: &str| format!("{round}-{name}");
-            let before = numbered(line(&id("a"), 1), &id("N"));
-            let before = server.call_operator(ORDERS_CALL, Some(&key), before).await;
-            assert_eq!(counts(&before), [1, 0, 0, 0], "{round}");
+            let before = [numbered(line(&id("a"), 1), &id("N")), of_moved(line(&id("f"), 1))];
+            let before = server.call_operator(ORDERS_CALL, Some(&key), before.concat()).await;
+            assert_eq!(counts(&before), [2, 0, 0, 0], "{round}");
             let product = format!("[[product]]\nid = \"cola\"\nname = \"Cola {round}\"\n");
             server.apply(product).await.unwrap();
             let body = [
@@ -218,6 +225,8 @@ async fn a_request_whose_nth_statement_failed_may_be_sent_again() {
                 line(&id("d"), 1),
                 line(&id("d"), 2),
                 line(&id("x"), 1).replace("\"D1\"", "\"D9\""),
+                later(of_moved(line(&id("m"), 1))),
+                later(of_moved(line(&id("f"), 1))),
             ];
             server.store.upkeep().arm_fault(statements, error);
             let first = server.call_operator(ORDERS_CALL, Some(&key), body.concat()).await;
@@ -225,13 +234,20 @@ async fn a_request_whose_nth_statement_failed_may_be_sent_again() {
             assert!([200, 503].contains(&first.status), "{round}: {first:?}");
             assert!(first.status == 200 || !is_over, "{round}: {first:?}");
             let again = server.call_operator(ORDERS_CALL, Some(&key), body.concat()).await;
-            assert_eq!(counts(&again)[3], 1, "{round}: {again:?}");
+            assert_eq!(counts(&again)[3], 2, "{round}: {again:?}");
             for reply in [&first, &again].into_iter().filter(|reply| reply.status == 200) {
                 let reason = "deviceCode: no device D9 is known";
-                let rejected = json!([{"line": 6, "orderId": id("x"), "reason": reason}]);
+                let owner = format!(
+                    "tradeStartTime: order {round}-f belongs to group g1, and at this time to \
+                     group g2; an update may not change the owning group"
+                );
+                let rejected = json!([
+                    {"line": 6, "orderId": id("x"), "reason": reason},
+                    {"line": 8, "orderId": id("f"), "reason": owner},
+                ]);
                 assert_eq!(reply.json["rejected"], rejected, "{round}");
             }
-            orders += 4;
+            orders += 6;
             if is_over {
                 assert!(statements > 20, "{statements} statements");
                 break;
