@@ -3,11 +3,12 @@
 use kiosque_contract::OrderRecord;
 use kiosque_model::fleet::{AccountEntry, Aisle, DeviceEntry, GroupEntry, ProductEntry};
 use kiosque_model::order::{Line, Order, PayStatus, ShipmentStatus};
-use kiosque_model::sales::Sale;
+use kiosque_model::sales::{Rate, Sale, Sold};
 use kiosque_model::{
-    Currency, DeviceCode, GroupId, LoginName, Minor, OrderId, PageRequest, TradeNo, UnixMs, Zone,
+    Currency, Day, DeviceCode, GroupId, LoginName, Minor, OrderId, PageRequest, TradeNo, UnixMs,
+    Zone,
 };
-use kiosque_store::{DeviceQuery, Incoming, ProductNames, Record};
+use kiosque_store::{DatedRate, DeviceQuery, Heartbeat, Incoming, ProductNames, Record};
 
 /// Returns a group's id.
 pub fn group_id(id: &str) -> GroupId {
@@ -139,6 +140,39 @@ pub fn title(record: &OrderRecord) -> String {
 /// Returns a trade number.
 pub fn trade_no(text: &str) -> Option<TradeNo> {
     Some(TradeNo::parse(text).unwrap())
+}
+
+/// Returns a heartbeat.
+#[must_use]
+pub fn beat(code: &str, at: UnixMs) -> Heartbeat {
+    Heartbeat { device_code: DeviceCode::parse(code).unwrap(), at }
+}
+
+/// Returns the rate of a currency from a day on.
+#[must_use]
+pub fn rate(code: &str, day: i64, text: &str) -> DatedRate {
+    let (currency, rate) = (Currency::parse(code).unwrap(), Rate::parse(text).unwrap());
+    DatedRate { day: Day(day), currency, rate }
+}
+
+/// Returns a sale that was shipped, of goods with their id, items and amount.
+#[must_use]
+pub fn sale(at: i64, currency: &str, goods: &[(&str, i64, i64)]) -> Sale {
+    let goods = goods.iter().map(|&(goods_id, items, amount)| Sold {
+        goods_id: goods_id.to_owned(),
+        items,
+        amount: Minor(amount),
+        name: None,
+    });
+    let goods: Vec<Sold> = goods.collect();
+    Sale {
+        at: UnixMs(at),
+        currency: Currency::parse(currency).unwrap(),
+        amount: Minor(goods.iter().map(|sold| sold.amount.0).sum()),
+        refund: Minor(0),
+        shipment: ShipmentStatus::Success,
+        goods,
+    }
 }
 
 /// Returns the order as a sale.

@@ -1,22 +1,13 @@
 //! Names and rates in the sales of the console.
 
 use kiosque_model::fleet::{DeviceEntry, Fleet};
-use kiosque_model::order::ShipmentStatus;
-use kiosque_model::sales::{Rate, Sale};
-use kiosque_model::{Currency, Day, Minor, UnixMs};
-use kiosque_store::{DatedRate, FleetSalesQuery, Incoming, OnlineSince};
-use kiosque_testkit::entries::{device, group_id, order, sold};
+use kiosque_model::{Day, UnixMs};
+use kiosque_store::{FleetSalesQuery, Incoming, OnlineSince};
+use kiosque_testkit::entries::{device, group_id, order, rate, sale, sold};
 use kiosque_testkit::{NOW, TestStore};
 
-fn currency(code: &str) -> Currency {
-    Currency::parse(code).unwrap()
-}
-
-fn sale(device: &str, at: UnixMs, code: &str) -> Incoming {
-    let (currency, amount) = (currency(code), Minor(100));
-    let shipment = ShipmentStatus::Success;
-    let sale = Sale { at, currency, amount, refund: Minor(0), shipment, goods: vec![] };
-    sold(order(code, device, at.0), sale)
+fn sale_of(device: &str, at: UnixMs, code: &str) -> Incoming {
+    sold(order(code, device, at.0), sale(at.0, code, &[("p", 1, 100)]))
 }
 
 fn query(group: Option<&str>, day: Day) -> FleetSalesQuery {
@@ -37,14 +28,14 @@ fn query(group: Option<&str>, day: Day) -> FleetSalesQuery {
 async fn a_moved_device_has_its_current_name_in_all_groups() {
     let fixture = TestStore::with_fleet().await;
     let (day, at) = (Day(0), UnixMs(1_000));
-    fixture.receive_new(vec![sale("d1", at, "EUR")]).await;
+    fixture.receive_new(vec![sale_of("d1", at, "EUR")]).await;
     let moved = DeviceEntry {
         name: Some("Renamed".to_owned()),
         since: Some(at.plus_ms(10)),
         ..device("d1", "b")
     };
     fixture.apply(Fleet { devices: vec![moved], ..Fleet::default() }).await.unwrap();
-    fixture.receive_new(vec![sale("d1", at.plus_ms(20), "GBP")]).await;
+    fixture.receive_new(vec![sale_of("d1", at.plus_ms(20), "GBP")]).await;
     for (group, name, orders) in
         [(None, "Renamed", 2), (Some("a"), "Device d1", 1), (Some("b"), "Renamed", 1)]
     {
@@ -62,13 +53,9 @@ async fn rates_that_leave_the_sum_of_a_day_are_seen() {
     let fixture = TestStore::with_fleet().await;
     let day = Day(NOW.0.div_euclid(86_400_000) - 9);
     let at = UnixMs(day.0 * 86_400_000);
-    fixture.receive_new(vec![sale("d1", at, "EUR"), sale("d2", at, "GBP")]).await;
+    fixture.receive_new(vec![sale_of("d1", at, "EUR"), sale_of("d2", at, "GBP")]).await;
     let set_rates = async |rates: [(&str, &str); 2]| {
-        let rate = |(code, rate): (&str, &str)| DatedRate {
-            day,
-            currency: currency(code),
-            rate: Rate::parse(rate).unwrap(),
-        };
+        let rate = |(code, text)| rate(code, day.0, text);
         fixture.store.fleet().set_rates(rates.map(rate).to_vec()).await.unwrap();
     };
     let dollars = async || {

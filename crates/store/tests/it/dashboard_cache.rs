@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use kiosque_model::fleet::{DeviceEntry, Fleet};
-use kiosque_model::order::ShipmentStatus;
-use kiosque_model::sales::{Rate, Sale, Sold, Turnover};
-use kiosque_model::{Claim, Currency, Day, DeviceCode, Minor, PresentedToken, UnixMs};
+use kiosque_model::sales::Turnover;
+use kiosque_model::{Claim, Day, PresentedToken, UnixMs};
 use kiosque_store::{
-    DashboardQuery, DatedRate, Heartbeat, Incoming, OnlineSince, ReceiveOptions, Store, Summary,
-    WhenAbsent,
+    DashboardQuery, Incoming, OnlineSince, ReceiveOptions, Store, Summary, WhenAbsent,
 };
-use kiosque_testkit::entries::{aisle, bare_device, device, group_id, order, sold};
+use kiosque_testkit::entries::{
+    self, aisle, bare_device, beat, device, group_id, order, rate, sold,
+};
 use kiosque_testkit::{NOW, TestData, TestStore, no_owners, open, open_options};
 
 const DAY_MS: i64 = 86_400_000;
@@ -18,12 +18,7 @@ const DAY_MS: i64 = 86_400_000;
 const ONLINE_WINDOW_MS: i64 = 300_000;
 
 fn sale(id: &str, code: &str, at: i64, currency: &str, amount: i64) -> Incoming {
-    let goods =
-        vec![Sold { goods_id: "p".to_owned(), items: 2, amount: Minor(amount), name: None }];
-    let currency = Currency::parse(currency).unwrap();
-    let (amount, shipment) = (Minor(amount), ShipmentStatus::Success);
-    let sale = Sale { at: UnixMs(at), currency, amount, refund: Minor(0), shipment, goods };
-    sold(order(id, code, at), sale)
+    sold(order(id, code, at), entries::sale(at, currency, &[("p", 2, amount)]))
 }
 
 /// Returns the answers of both functions at a time, for a range.
@@ -98,8 +93,7 @@ impl Watched {
     }
 
     async fn beats(&mut self, store: &Store, at: i64) {
-        let device_code = DeviceCode::parse("d1").unwrap();
-        let beat = Heartbeat { device_code, at: UnixMs(at) };
+        let beat = beat("d1", UnixMs(at));
         assert_eq!(store.intake().record_heartbeats(vec![beat]).await.unwrap(), []);
     }
 }
@@ -126,10 +120,8 @@ async fn orders_of_another_process_are_seen() {
 #[tokio::test]
 async fn rates_are_seen() {
     let mut watched = Watched::new().await;
-    for (what, rate) in [("a rate", "1.1"), ("another rate of the day", "1.2")] {
-        let currency = Currency::parse("EUR").unwrap();
-        let rate = DatedRate { day: Day(0), currency, rate: Rate::parse(rate).unwrap() };
-        watched.other().await.fleet().set_rates(vec![rate]).await.unwrap();
+    for (what, text) in [("a rate", "1.1"), ("another rate of the day", "1.2")] {
+        watched.other().await.fleet().set_rates(vec![rate("EUR", 0, text)]).await.unwrap();
         watched.sees(what).await;
     }
 }

@@ -4,8 +4,8 @@
 use kiosque_model::audit::AuditEvent;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::{ActedBy, DeviceCode, UnixMs};
-use kiosque_store::{AuditQuery, DeleteError, Heartbeat, OrderOutcome};
-use kiosque_testkit::entries::{aisle, bare_device, device, group_id, order};
+use kiosque_store::{AuditQuery, DeleteError, OrderOutcome};
+use kiosque_testkit::entries::{aisle, bare_device, beat, device, group_id, order};
 use kiosque_testkit::{NOW, TestStore};
 
 async fn delete(fixture: &TestStore, code: &str) -> Result<(), DeleteError> {
@@ -63,7 +63,7 @@ async fn a_device_that_moved_is_deleted_from_all_of_its_groups() {
     add(&fixture, DeviceEntry { group: Some(group_id("b")), ..bare_device("d1") }).await;
     let since = Some(NOW.plus_ms(1_000));
     add(&fixture, DeviceEntry { group: Some(group_id("b")), since, ..bare_device("d2") }).await;
-    let beat = Heartbeat { device_code: DeviceCode::parse("d1").unwrap(), at: NOW };
+    let beat = beat("d1", NOW);
     fixture.store.intake().record_heartbeats(vec![beat]).await.unwrap();
     for code in ["d1", "d2"] {
         delete(&fixture, code).await.unwrap();

@@ -6,16 +6,13 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use kiosque_contract::{DeviceAisles, DeviceRecord};
 use kiosque_model::fleet::{Aisle, DeviceEntry, Fleet, GroupEntry, ProductEntry};
-use kiosque_model::order::ShipmentStatus;
-use kiosque_model::sales::{Rate, Sale, Sold};
-use kiosque_model::{
-    Claim, Currency, Day, DeviceCode, GroupId, Minor, PageRequest, PresentedToken, UnixMs,
-};
+use kiosque_model::{Claim, DeviceCode, GroupId, Minor, PageRequest, PresentedToken, UnixMs};
 use kiosque_store::{
-    ApplyError, DashboardQuery, DatedRate, Device, DevicePart, DeviceQuery, DevicesRead, Error,
-    Heartbeat, OnlineSince,
+    ApplyError, DashboardQuery, Device, DevicePart, DeviceQuery, DevicesRead, Error, OnlineSince,
 };
-use kiosque_testkit::entries::{aisle, bare_device, device, group_id, order, product, sold};
+use kiosque_testkit::entries::{
+    aisle, bare_device, beat, device, group_id, order, product, rate, sale, sold,
+};
 use kiosque_testkit::{NOW, Rng, TestStore, seed};
 use serde::de::DeserializeOwned;
 
@@ -81,21 +78,11 @@ impl Lists {
     async fn new() -> Lists {
         let fixture = TestStore::with_fleet().await;
         let session = fixture.log_in("ops").await.unwrap();
-        let goods = vec![Sold { goods_id: "p".to_owned(), items: 1, amount: Minor(5), name: None }];
-        let (currency, shipment) = (Currency::USD, ShipmentStatus::Success);
-        let (amount, refund) = (Minor(5), Minor(0));
-        let sale =
-            |at| Sale { at: UnixMs(at), currency, amount, refund, shipment, goods: goods.clone() };
         let sales = [("o1", "d1"), ("o2", "e1")];
-        let sales = sales.map(|(id, code)| sold(order(id, code, 10), sale(10)));
+        let sale = sale(10, "USD", &[("p", 1, 5)]);
+        let sales = sales.map(|(id, code)| sold(order(id, code, 10), sale.clone()));
         fixture.receive_new(sales.to_vec()).await;
-        let (currency, rate) = (Currency::parse("EUR").unwrap(), Rate::ONE);
-        fixture
-            .store
-            .fleet()
-            .set_rates(vec![DatedRate { day: Day(0), currency, rate }])
-            .await
-            .unwrap();
+        fixture.store.fleet().set_rates(vec![rate("EUR", 0, "1")]).await.unwrap();
         Lists { fixture, session }
     }
 
@@ -270,7 +257,7 @@ async fn cached_lists_are_the_present_ones() {
     lists.fixture.apply(Fleet { devices: vec![filled], ..Fleet::default() }).await.unwrap();
     lists.check_aisles(&a, NOW).await;
     lists.check_profile(&a, NOW).await;
-    let beat = Heartbeat { device_code: DeviceCode::parse("d1").unwrap(), at: NOW };
+    let beat = beat("d1", NOW);
     assert_eq!(store.intake().record_heartbeats(vec![beat]).await.unwrap(), []);
     lists.check_profile(&a, NOW).await;
     store.intake().write_activity().await.unwrap();

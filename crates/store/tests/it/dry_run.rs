@@ -6,15 +6,14 @@ use std::sync::Arc;
 
 use kiosque_model::fleet::{DeviceEntry, Fleet, ProductEntry};
 use kiosque_model::order::Order;
-use kiosque_model::sales::Rate;
-use kiosque_model::{ActedBy, Currency, Day, Minor, TradeNo, UnixMs};
+use kiosque_model::{ActedBy, Minor, TradeNo, UnixMs};
 use kiosque_store::{
     Applied, ApplyError, Changes, DatedRate, Error, Incoming, MoveError, NewHashes, OpenOptions,
     OrderOutcome, OwnerDifference, ReceiveOptions, Returning, Store, WhenAbsent,
 };
 use kiosque_testkit::entries::{
     account, aisle, bare_account, bare_device, bare_order, device, group, group_id, order, product,
-    rendered,
+    rate, rendered,
 };
 use kiosque_testkit::{NOW, Rng, TestData, TestStore, clock_at, no_owners, open_options, seed};
 
@@ -46,9 +45,7 @@ fn fleet() -> Fleet {
 }
 
 fn rates() -> Vec<DatedRate> {
-    let rate = |rate: &str| Rate::parse(rate).unwrap();
-    let currency = Currency::parse("EUR").unwrap();
-    vec![DatedRate { day: Day(10), currency, rate: rate("1.1") }]
+    vec![rate("EUR", 10, "1.1")]
 }
 
 /// The results of every operation of the commands that have a dry run.

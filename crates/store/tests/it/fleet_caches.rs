@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use kiosque_model::fleet::{AccountEntry, DeviceEntry, Fleet, GroupEntry, ProductEntry};
-use kiosque_model::sales::Rate;
-use kiosque_model::{ActedBy, Currency, Day, DeviceCode, UnixMs};
-use kiosque_store::{DatedRate, FleetSnapshot, Heartbeat, OrderOutcome, Owners, ReceiveOptions};
+use kiosque_model::{ActedBy, Currency, DeviceCode, UnixMs};
+use kiosque_store::{FleetSnapshot, OrderOutcome, Owners, ReceiveOptions};
 use kiosque_testkit::entries::{
-    account, aisle, bare_account, bare_device, device, group, group_id, order, product,
+    account, aisle, bare_account, bare_device, beat, device, group, group_id, order, product, rate,
 };
 use kiosque_testkit::{NOW, TestData, TestStore};
 use tokio::sync::Mutex;
@@ -161,14 +160,6 @@ fn stocked(stock: i64) -> Fleet {
     devices(vec![DeviceEntry { aisles, ..bare_device("d1") }])
 }
 
-fn rate(day: i64) -> DatedRate {
-    DatedRate { day: Day(day), currency: Currency::parse("EUR").unwrap(), rate: Rate::ONE }
-}
-
-fn beat(code: &str) -> Heartbeat {
-    Heartbeat { device_code: DeviceCode::parse(code).unwrap(), at: NOW }
-}
-
 /// Each writer replaces the versions of what it changes, and no other one.
 #[tokio::test]
 async fn each_writer_replaces_its_versions() {
@@ -190,12 +181,12 @@ async fn each_writer_replaces_its_versions() {
     expect("the first order", &["a last_change_no", "a history"]);
     fixture.receive_new(vec![order("o2", "d1", 1)]).await;
     expect("an order", &["a last_change_no"]);
-    store.intake().record_heartbeats(vec![beat("d1"), beat("e1")]).await.unwrap();
+    store.intake().record_heartbeats(vec![beat("d1", NOW), beat("e1", NOW)]).await.unwrap();
     assert_eq!(store.intake().write_activity().await.unwrap(), 2);
     expect("heartbeats", &[]);
-    store.fleet().set_rates(vec![rate(1)]).await.unwrap();
+    store.fleet().set_rates(vec![rate("EUR", 1, "1")]).await.unwrap();
     expect("a rate", &["a rates", "b rates"]);
-    store.fleet().set_rates(vec![rate(1)]).await.unwrap();
+    store.fleet().set_rates(vec![rate("EUR", 1, "1")]).await.unwrap();
     expect("the same rate", &[]);
     fixture.apply(stocked(1)).await.unwrap();
     expect("stock", &["a fleet"]);
@@ -213,7 +204,7 @@ async fn no_version_is_given_twice() {
     let mut given = Vec::new();
     for _ in 0..2 {
         fixture.apply(stocked(2)).await.unwrap();
-        fixture.store.fleet().set_rates(vec![rate(2)]).await.unwrap();
+        fixture.store.fleet().set_rates(vec![rate("EUR", 2, "1")]).await.unwrap();
         given.push(versions(&fixture)[0].clone());
         fixture.apply(stocked(1)).await.unwrap();
         fixture.tamper("delete from rates where day = 2");
@@ -226,7 +217,7 @@ async fn no_version_is_given_twice() {
 #[tokio::test]
 async fn heartbeats_are_written_while_a_group_is_locked() {
     let fixture = TestStore::with_fleet_on(TestData::postgres()).await;
-    let beats = vec![beat("d1"), beat("d2"), beat("e1")];
+    let beats = vec![beat("d1", NOW), beat("d2", NOW), beat("e1", NOW)];
     fixture.store.intake().record_heartbeats(beats).await.unwrap();
     let held = fixture.data.lock_group("a").await;
     assert_eq!(fixture.store.intake().write_activity().await.unwrap(), 3);
@@ -283,8 +274,7 @@ async fn the_owners_of_a_stream_are_never_stale() {
 async fn the_owners_of_heartbeats_are_never_stale() {
     let fixture = TestStore::with_fleet().await;
     let beat = async |code: &str, at: i64| {
-        let device_code = DeviceCode::parse(code).unwrap();
-        let beats = vec![Heartbeat { device_code, at: UnixMs(at) }];
+        let beats = vec![beat(code, UnixMs(at))];
         fixture.store.intake().record_heartbeats(beats).await.unwrap().len()
     };
     assert_eq!((beat("d1", 5).await, beat("new", 5).await), (0, 1));

@@ -3,11 +3,10 @@
 
 use kiosque_contract::inventory::{DeviceItem, DeviceOwner, PlannedMove};
 use kiosque_model::fleet::{DeviceEntry, Fleet, GroupEntry};
-use kiosque_model::sales::Rate;
-use kiosque_model::{Currency, Day, DeviceCode, UnixMs};
-use kiosque_store::{DatedRate, Error, Heartbeat, Listed, Listing, OrderFilter, OrdersOf};
+use kiosque_model::{DeviceCode, UnixMs};
+use kiosque_store::{Error, Listed, Listing, OrderFilter, OrdersOf};
 use kiosque_testkit::entries::{
-    account, aisle, bare_device, device, group, group_id, order, product,
+    account, aisle, bare_device, beat, device, group, group_id, order, product, rate,
 };
 use kiosque_testkit::{NOW, TestData, TestStore, sql};
 
@@ -163,7 +162,7 @@ async fn a_device_has_its_owners_by_date_its_ledgers_and_its_aisles() {
             .await
             .unwrap()
     };
-    let heartbeat = Heartbeat { device_code: DeviceCode::parse("d1").unwrap(), at: UnixMs(900) };
+    let heartbeat = beat("d1", UnixMs(900));
     fixture.store.intake().record_heartbeats(vec![heartbeat]).await.unwrap();
     let d1 = find("d1", NOW).await.unwrap();
     let owner = |group: &str, since, until| DeviceOwner {
@@ -195,11 +194,6 @@ async fn a_device_has_its_owners_by_date_its_ledgers_and_its_aisles() {
 #[tokio::test]
 async fn products_and_rates_are_listed() {
     let fixture = fixture().await;
-    let rate = |code: &str, day: i64, text: &str| DatedRate {
-        day: Day(day),
-        currency: Currency::parse(code).unwrap(),
-        rate: Rate::parse(text).unwrap(),
-    };
     let rates = vec![rate("JPY", 7, "0.0067"), rate("EUR", 20, "1"), rate("EUR", 10, "1.10")];
     fixture.store.fleet().set_rates(rates).await.unwrap();
     for limit in [1, 2, 100] {

@@ -5,13 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use kiosque_model::fleet::{DeviceEntry, Fleet};
-use kiosque_model::order::ShipmentStatus;
-use kiosque_model::sales::Sale;
-use kiosque_model::{Claim, Currency, GroupId, Minor, PresentedToken, Refusal, UnixMs};
+use kiosque_model::{Claim, GroupId, PresentedToken, Refusal, UnixMs};
 use kiosque_store::{
     DashboardQuery, Device, DevicePart, Error, OnlineSince, OpenOptions, Refused, Store,
 };
-use kiosque_testkit::entries::{account, aisle, device, order, sold};
+use kiosque_testkit::entries::{account, aisle, device, order, sale, sold};
 use kiosque_testkit::{NOW, TestData, TestStore, WAIT_MAX, is_citus, open_options};
 
 fn all(group: Option<&str>) -> DashboardQuery {
@@ -81,11 +79,9 @@ async fn statements_that_take_too_long_together_are_too_much_work() {
     let aisles = Some(vec![aisle("1", "p", 1)]);
     let devices = vec![DeviceEntry { aisles, ..device("d1", "a") }];
     fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
-    let at = UnixMs(NOW.0 - 86_400_000);
-    let (currency, shipment) = (Currency::parse("EUR").unwrap(), ShipmentStatus::Success);
-    let (amount, refund, goods) = (Minor(1), Minor(0), vec![]);
-    let sale = Sale { at, currency, amount, refund, shipment, goods };
-    fixture.receive_new(vec![sold(order("o", "d1", at.0), sale)]).await;
+    let at = NOW.0 - 86_400_000;
+    let sale = sale(at, "EUR", &[("q", 1, 1)]);
+    fixture.receive_new(vec![sold(order("o", "d1", at), sale)]).await;
     // A row of each takes so long.
     for table in ["sales_by_device", "aisles"] {
         fixture.data.execute(&format!(

@@ -8,15 +8,15 @@ mod model;
 use std::sync::Arc;
 
 use kiosque_model::fleet::{DeviceEntry, Fleet};
-use kiosque_model::order::{Order as FullOrder, ShipmentStatus};
-use kiosque_model::sales::{Sale, Sold};
-use kiosque_model::{ActedBy, Claim, Currency, DeviceCode, Minor, UnixMs};
+use kiosque_model::order::Order as FullOrder;
+use kiosque_model::sales::Sale;
+use kiosque_model::{ActedBy, Claim, DeviceCode, Minor, UnixMs};
 use kiosque_store::{
     ApplyError, DashboardQuery, DeleteError, History, Incoming, NewHashes, OnlineSince,
     OrderOutcome, Owners, ReceiveOptions, Returning, Store,
 };
 use kiosque_testkit::entries::{
-    account, bare_device, bare_order, group, group_id, product, rendered, sold,
+    account, bare_device, bare_order, group, group_id, product, rendered, sale, sold,
 };
 use kiosque_testkit::{NOW, Rng, TestStore, clock_at, no_owners, open, runs, seed};
 use model::{ArchivedBy, Model, Order, Outcome, Step};
@@ -258,11 +258,8 @@ fn incoming(order: &Order) -> Incoming {
     let bare = bare_order(&format!("o{}", order.id), DEVICES[order.device], order.start);
     let text = rendered(FullOrder { pay_channel_name: Some(title(order)), ..bare });
     let (amount, refund) = amounts(order);
-    let (amount, refund) = (Minor(amount), Minor(refund));
-    let goods = vec![Sold { goods_id: "p".to_owned(), items: 1, amount, name: None }];
-    let (at, currency) = (UnixMs(order.start), Currency::parse("USD").unwrap());
-    let shipment = ShipmentStatus::Success;
-    sold(text, Sale { at, currency, amount, refund, shipment, goods })
+    let sale = sale(order.start, "USD", &[("p", 1, amount)]);
+    sold(text, Sale { refund: Minor(refund), ..sale })
 }
 
 /// Takes a step at a time; a fleet at another one, if a test injects that.

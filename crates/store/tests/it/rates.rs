@@ -1,15 +1,9 @@
 //! Exchange rates, loaded and loaded again.
 
 use kiosque_contract::ChangeCounts;
-use kiosque_model::sales::Rate;
-use kiosque_model::{Currency, Day};
-use kiosque_store::{DatedRate, RateChange, RatesSet};
+use kiosque_store::{RateChange, RatesSet};
 use kiosque_testkit::TestStore;
-
-fn rate(code: &str, day: i64, text: &str) -> DatedRate {
-    let (currency, rate) = (Currency::parse(code).unwrap(), Rate::parse(text).unwrap());
-    DatedRate { day: Day(day), currency, rate }
-}
+use kiosque_testkit::entries::rate;
 
 /// A rate of the same currency and day replaces the stored one; the same rate again changes
 /// nothing.

@@ -2,11 +2,11 @@
 //! failure the same is done again, and nothing is lost. Requests with orders are tested with the
 //! server.
 
+use kiosque_model::UnixMs;
 use kiosque_model::fleet::{DeviceEntry, Fleet, ProductEntry};
-use kiosque_model::{DeviceCode, UnixMs};
-use kiosque_store::{Error, FleetSnapshot, Heartbeat};
+use kiosque_store::{Error, FleetSnapshot};
 use kiosque_testkit::TestStore;
-use kiosque_testkit::entries::{bare_device, device, group_id, product};
+use kiosque_testkit::entries::{bare_device, beat, device, group_id, product};
 
 /// A fault after which a caller tries again, and one that a statement causes.
 const FAULTS: [fn() -> Error; 2] = [
@@ -34,10 +34,7 @@ async fn change_fleet(fixture: &TestStore, round: &str) {
 #[tokio::test]
 async fn heartbeats_whose_nth_statement_failed_are_recorded_by_the_next_try() {
     let fixture = with_moved_device().await;
-    let beat = |code: &str, at: i64| Heartbeat {
-        device_code: DeviceCode::parse(code).unwrap(),
-        at: UnixMs(at),
-    };
+    let beat = |code, at| beat(code, UnixMs(at));
     let mut at = 1_000;
     for fault in FAULTS {
         for statements in 0.. {

@@ -2,15 +2,14 @@
 //! it would own the device is replaced or cancelled (SCOPE-6).
 
 use kiosque_model::fleet::{DeviceEntry, Fleet};
-use kiosque_model::order::{Order, ShipmentStatus};
-use kiosque_model::sales::Sale;
-use kiosque_model::{ActedBy, Currency, DeviceCode, Minor, PageRequest, Refusal, UnixMs};
+use kiosque_model::order::Order;
+use kiosque_model::{ActedBy, DeviceCode, PageRequest, Refusal, UnixMs};
 use kiosque_store::{
     DashboardQuery, DeleteError, DeviceOrders, DeviceQuery, History, Incoming, OnlineSince,
     OrderFilter, OrderOutcome, OrderPage, OrderQuery, Refused, Span,
 };
 use kiosque_testkit::entries::{
-    bare_device, bare_order, first_devices, group, group_id, order, rendered, sold, title,
+    bare_device, bare_order, first_devices, group, group_id, order, rendered, sale, sold, title,
 };
 use kiosque_testkit::{NOW, TestStore};
 
@@ -156,9 +155,7 @@ async fn a_group_sees_the_orders_of_a_move_at_once() {
     let fixture = TestStore::with_fleet().await;
     fixture.apply(moved("b", Some(MOVE))).await.unwrap();
     assert_eq!(seen(&fixture, "d1").await, ["out of scope"; 6]);
-    let (currency, shipment) = (Currency::parse("EUR").unwrap(), ShipmentStatus::Success);
-    let (amount, refund) = (Minor(5), Minor(0));
-    let sale = Sale { at: UnixMs(AHEAD), currency, amount, refund, shipment, goods: Vec::new() };
+    let sale = sale(AHEAD, "EUR", &[("p", 1, 5)]);
     fixture.receive_new(vec![sold(order("ahead", "d1", AHEAD), sale)]).await;
     let all = ["ahead", "ahead", "ahead", "ahead", "0 devices", "1 sold"];
     assert_eq!(seen(&fixture, "d1").await, all);

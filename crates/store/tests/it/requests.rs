@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
-use kiosque_model::order::{Order, ShipmentStatus};
-use kiosque_model::sales::{Sale, Sold};
+use kiosque_model::order::Order;
 use kiosque_model::{
-    ChangeCursor, Claim, Currency, DeviceCode, GroupId, GroupNo, HistoryId, Minor, PageRequest,
-    PresentedToken, UnixMs,
+    ChangeCursor, Claim, DeviceCode, GroupId, GroupNo, HistoryId, PageRequest, PresentedToken,
+    UnixMs,
 };
 use kiosque_store::{
     ChangeQuery, DashboardQuery, Device, DevicePart, DeviceQuery, GroupTotals, History,
     OnlineSince, OpenOptions, OrderQuery, SessionLease, Span, Store, StoreLocation, TradeNumbers,
 };
-use kiosque_testkit::entries::{bare_order, first_devices, order, rendered, sold, trade_no};
+use kiosque_testkit::entries::{bare_order, first_devices, order, rendered, sale, sold, trade_no};
 use kiosque_testkit::{NOW, TestData, TestStore, open_options};
 
 use super::relay::Relay;
@@ -81,14 +80,8 @@ impl Requests {
         let relay = relay(url);
         let url = relay.url();
         let fixture = TestStore::with_fleet_on(data).await;
-        let orders = (0..40).map(|at| {
-            let goods =
-                vec![Sold { goods_id: "p".to_owned(), items: 1, amount: Minor(7), name: None }];
-            let (amount, refund, shipment) = (Minor(7), Minor(0), ShipmentStatus::Success);
-            let currency = Currency::parse("EUR").unwrap();
-            let sale = Sale { at: UnixMs(at), currency, amount, refund, shipment, goods };
-            sold(order(&format!("o{at}"), "d1", at), sale)
-        });
+        let orders = (0..40)
+            .map(|at| sold(order(&format!("o{at}"), "d1", at), sale(at, "EUR", &[("p", 1, 7)])));
         fixture.receive_new(orders.collect()).await;
         let (trade_no, trade_no_in) = (trade_no("t1"), trade_no("i1"));
         let numbered = Order { trade_no, trade_no_in, ..bare_order("numbered", "d2", 50) };

@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::order::{PayStatus, ShipmentStatus};
-use kiosque_model::sales::{Rate, Sale, Sold};
-use kiosque_model::{ActedBy, Currency, Day, GroupId, Minor, UnixMs};
+use kiosque_model::{ActedBy, Day, GroupId, UnixMs};
 use kiosque_store::{
-    DatedRate, FleetSalesQuery, Incoming, Listing, NewHashes, OnlineSince, OrderFilter,
-    OrderOutcome, OrdersOf, ReceiveOptions,
+    FleetSalesQuery, Incoming, Listing, NewHashes, OnlineSince, OrderFilter, OrderOutcome,
+    OrdersOf, ReceiveOptions,
 };
-use kiosque_testkit::entries::{aisle, bare_device, device, group, order, sold};
+use kiosque_testkit::entries::{aisle, bare_device, device, group, order, rate, sale, sold};
 use kiosque_testkit::{NOW, clock_at, no_owners};
 
 use super::relay::Relay;
@@ -94,11 +93,7 @@ async fn sell(counted: &Requests, groups: &[(&str, usize)], round: &str) {
     let orders = groups.iter().flat_map(|(prefix, count)| {
         (0..*count).flat_map(move |number| {
             let (id, device) = (format!("{prefix}{number}-{round}"), format!("d-{prefix}{number}"));
-            let goods =
-                vec![Sold { goods_id: "q".to_owned(), items: 1, amount: Minor(7), name: None }];
-            let (amount, refund, shipment) = (Minor(7), Minor(0), ShipmentStatus::Success);
-            let currency = Currency::parse("EUR").unwrap();
-            let sale = Sale { at: UnixMs(600), currency, amount, refund, shipment, goods };
+            let sale = sale(600, "EUR", &[("q", 1, 7)]);
             [sold(order(&id, &device, 600), sale), order(&format!("u{id}"), &device, 600)]
         })
     });
@@ -152,8 +147,7 @@ async fn of_pages(counted: &Requests, groups: &[(&str, usize)]) -> Vec<(&'static
     // Statements are prepared first, and now and then a connection plans one again.
     for round in 0..4 {
         for (page, fewest) in &mut turns {
-            let rate = Rate::parse(&format!("1.{}", round + 1)).unwrap();
-            let rate = DatedRate { day: Day(-99), currency: Currency::parse("EUR").unwrap(), rate };
+            let rate = rate("EUR", -99, &format!("1.{}", round + 1));
             counted.store.fleet().set_rates(vec![rate]).await.unwrap();
             let cold = asked(counted, page).await;
             sell(counted, groups, &format!("{page}-{round}-{}", groups.len())).await;
@@ -255,16 +249,8 @@ async fn sales_take_no_round_trip_of_their_own() {
     let counted = Requests::through(Relay::to).await;
     let owners = no_owners();
     let sale_on = |id: &str, day: i64| {
-        let goods = ["p", "q"].map(|goods_id| Sold {
-            goods_id: goods_id.to_owned(),
-            items: 1,
-            amount: Minor(5),
-            name: None,
-        });
-        let (amount, refund) = (Minor(10), Minor(0));
-        let (currency, shipment) = (Currency::parse("EUR").unwrap(), ShipmentStatus::Success);
-        let (at, goods) = (UnixMs(day * DAY_MS + 600), goods.to_vec());
-        sold(order(id, "d2", 600), Sale { at, currency, amount, refund, shipment, goods })
+        let sale = sale(day * DAY_MS + 600, "EUR", &[("p", 1, 5), ("q", 1, 5)]);
+        sold(order(id, "d2", 600), sale)
     };
     let turns = async |batch: Vec<Incoming>, expected: OrderOutcome| {
         let before = counted.relay.turns();

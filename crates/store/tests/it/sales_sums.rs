@@ -5,13 +5,12 @@ mod fleet_sales;
 use std::sync::Arc;
 
 use kiosque_model::fleet::Fleet;
-use kiosque_model::order::ShipmentStatus;
-use kiosque_model::sales::{DeviceSales, Sale, Sold, Turnover};
-use kiosque_model::{ActedBy, Claim, Currency, Day, DeviceCode, Minor, PresentedToken, UnixMs};
+use kiosque_model::sales::{DeviceSales, Sale, Turnover};
+use kiosque_model::{ActedBy, Claim, Day, DeviceCode, Minor, PresentedToken, UnixMs};
 use kiosque_store::{
     DashboardQuery, Incoming, OnlineSince, OrderOutcome, ProductSales, ReceiveOptions, Store,
 };
-use kiosque_testkit::entries::{cancelled, device, order, sold};
+use kiosque_testkit::entries::{self, cancelled, device, order, sold};
 use kiosque_testkit::{TestStore, no_owners};
 
 const DAY_MS: i64 = 86_400_000;
@@ -25,17 +24,8 @@ fn sale(
     at: i64,
     (currency, goods): (&str, &[(&str, i64, i64)]),
 ) -> Incoming {
-    let goods = goods.iter().map(|(goods_id, items, amount)| Sold {
-        goods_id: (*goods_id).to_owned(),
-        items: *items,
-        amount: Minor(*amount),
-        name: None,
-    });
-    let goods: Vec<Sold> = goods.collect();
-    let amount = Minor(goods.iter().map(|sold| sold.amount.0).sum());
-    let (refund, shipment) = (Minor(3), ShipmentStatus::Success);
-    let currency = Currency::parse(currency).unwrap();
-    sold(order(id, device, at), Sale { at: UnixMs(at), currency, amount, refund, shipment, goods })
+    let sale = Sale { refund: Minor(3), ..entries::sale(at, currency, goods) };
+    sold(order(id, device, at), sale)
 }
 
 /// A sale of one product on a day.
@@ -75,15 +65,11 @@ async fn answers(store: &Store, session: &PresentedToken, ask: &DashboardQuery) 
 
 /// A sale of the goods `x`, with a line for each name.
 fn named_sale(at: i64, names: &[&str]) -> Sale {
-    let goods = names.iter().map(|name| Sold {
-        goods_id: "x".to_owned(),
-        items: 1,
-        amount: Minor(5),
-        name: Some((*name).to_owned()),
-    });
-    let (at, goods) = (UnixMs(at), goods.collect());
-    let (currency, shipment) = (Currency::parse("EUR").unwrap(), ShipmentStatus::Success);
-    Sale { at, currency, amount: Minor(5), refund: Minor(0), shipment, goods }
+    let mut sale = entries::sale(at, "EUR", &vec![("x", 1, 5); names.len()]);
+    for (sold, name) in sale.goods.iter_mut().zip(names) {
+        sold.name = Some((*name).to_owned());
+    }
+    sale
 }
 
 /// DASH-17: goods that are no product have the name of their latest sale, also after it was

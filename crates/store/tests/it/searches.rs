@@ -3,14 +3,13 @@
 
 use kiosque_model::fleet::{DeviceEntry, Fleet, GroupEntry};
 use kiosque_model::order::{Order, PayStatus, ShipmentStatus};
-use kiosque_model::sales::Sale;
-use kiosque_model::{Currency, Day, DeviceCode, DeviceState, Minor, UnixMs};
+use kiosque_model::{Day, DeviceCode, DeviceState, UnixMs};
 use kiosque_store::{
-    DeviceOrders, DeviceSearch, Heartbeat, Incoming, Listing, NumberedOrders, OnlineSince,
-    OrderFilter, OrderPosition, OrdersOf, SaleTimes, Span,
+    DeviceOrders, DeviceSearch, Incoming, Listing, NumberedOrders, OnlineSince, OrderFilter,
+    OrderPosition, OrdersOf, SaleTimes, Span,
 };
 use kiosque_testkit::entries::{
-    bare_device, bare_order, device, group, group_id, order, rendered, sold, trade_no,
+    bare_device, bare_order, beat, device, group, group_id, order, rendered, sale, sold, trade_no,
 };
 use kiosque_testkit::{NOW, TestStore};
 
@@ -59,7 +58,7 @@ async fn devices_are_found_by_text_state_and_group() {
     let disabled = DeviceEntry { enabled: Some(false), ..device("x1", "a") };
     let devices = vec![named("q1", "Quai Été", "a"), named("q2", "Ropewalk", "b"), disabled];
     fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
-    let beats = ["q1", "e1"].map(|device| Heartbeat { device_code: code(device), at: NOW });
+    let beats = ["q1", "e1"].map(|device| beat(device, NOW));
     fixture.store.intake().record_heartbeats(beats.to_vec()).await.unwrap();
     for (text, state, group, expected) in [
         ("", None, None, &["d1", "d2", "e1", "q1", "q2", "x1"][..]),
@@ -273,10 +272,7 @@ async fn orders_with_a_number_are_selected_before_they_are_limited() {
 }
 
 fn paid(id: &str, at: i64) -> Incoming {
-    let currency = Currency::parse("EUR").unwrap();
-    let (amount, refund, shipment) = (Minor(5), Minor(0), ShipmentStatus::Success);
-    let sale = Sale { at: UnixMs(at), currency, amount, refund, shipment, goods: Vec::new() };
-    sold(order(id, "d1", at), sale)
+    sold(order(id, "d1", at), sale(at, "EUR", &[("p", 1, 5)]))
 }
 
 #[tokio::test]

@@ -3,13 +3,13 @@
 
 use kiosque_model::fleet::{AccountEntry, DeviceEntry, Fleet, GroupEntry, ProductEntry};
 use kiosque_model::order::ShipmentStatus;
-use kiosque_model::sales::{Rate, Sale, Sold};
-use kiosque_model::{Currency, Day, DeviceCode, Minor, UnixMs};
+use kiosque_model::sales::{Sale, Sold};
+use kiosque_model::{Currency, Minor, UnixMs};
 use kiosque_store::{DatedRate, Heartbeat, Incoming};
 use kiosque_testkit::Rng;
 use kiosque_testkit::entries::{
-    account, aisle, bare_account, bare_device, group, group_id, order, product, record, sold,
-    trade_no,
+    account, aisle, bare_account, bare_device, beat, group, group_id, order, product, rate, record,
+    sold, trade_no,
 };
 
 /// In an order that differs from the order of most collations.
@@ -119,18 +119,15 @@ impl StepGenerator {
     }
 
     pub(crate) fn beats(&mut self, now: i64) -> Vec<Heartbeat> {
-        let beats = (0..=self.rng.below(5)).map(|_| {
-            let device_code = DeviceCode::parse(self.rng.choose(&DEVICES)).unwrap();
-            Heartbeat { device_code, at: UnixMs(self.rng.range(0..now)) }
-        });
+        let beats = (0..=self.rng.below(5))
+            .map(|_| beat(self.rng.choose(&DEVICES), UnixMs(self.rng.range(0..now))));
         beats.collect()
     }
 
     fn rates(&mut self) -> Vec<DatedRate> {
-        let rates = (0..=self.rng.below(3)).map(|_| DatedRate {
-            day: Day(self.rng.range(0..5)),
-            currency: Currency::parse(self.rng.choose(&CURRENCIES)).unwrap(),
-            rate: Rate::parse(self.rng.choose(&["1", "0.5", "1.25"])).unwrap(),
+        let rates = (0..=self.rng.below(3)).map(|_| {
+            let (day, code) = (self.rng.range(0..5), self.rng.choose(&CURRENCIES));
+            rate(code, day, self.rng.choose(&["1", "0.5", "1.25"]))
         });
         rates.collect()
     }

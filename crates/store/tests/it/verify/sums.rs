@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use kiosque_model::Minor;
 use kiosque_model::order::ShipmentStatus;
-use kiosque_model::sales::{Sale, Sold};
-use kiosque_model::{Currency, Minor, UnixMs};
+use kiosque_model::sales::Sale;
 use kiosque_store::{Incoming, ReceiveOptions};
-use kiosque_testkit::entries::{cancelled, order, sold};
+use kiosque_testkit::entries::{self, cancelled, order, sold};
 use kiosque_testkit::{NOW, TestStore, no_owners};
 
 /// When the sale of `d1` was paid: on 1970-01-01; the sale of `d2` a day later.
@@ -18,20 +18,8 @@ const SIX: [i64; 6] = [1, 3, 500, 100, 0, 1];
 const COLUMNS: [&str; 6] = ["orders", "items", "amount", "refund", "shipped", "failed"];
 
 fn sale(id: &str, device: &str, at: i64, currency: &str) -> Incoming {
-    let good = |goods_id: &str, items: i64, amount: i64| Sold {
-        goods_id: goods_id.to_owned(),
-        items,
-        amount: Minor(amount),
-        name: None,
-    };
-    let sale = Sale {
-        at: UnixMs(at),
-        currency: Currency::parse(currency).unwrap(),
-        amount: Minor(500),
-        refund: Minor(100),
-        shipment: ShipmentStatus::Partial,
-        goods: vec![good("p", 2, 300), good("q", 1, 200)],
-    };
+    let sale = entries::sale(at, currency, &[("p", 2, 300), ("q", 1, 200)]);
+    let sale = Sale { refund: Minor(100), shipment: ShipmentStatus::Partial, ..sale };
     sold(order(id, device, 10), sale)
 }
 
