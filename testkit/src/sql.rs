@@ -58,6 +58,8 @@ files! {
     HOLD_GROUP = "hold_group.sql",
     /// PostgreSQL: makes a move sleep before it adds `FIRST_ORDER`, then before `SECOND_ORDER`.
     HOLD_MOVE = "hold_move.sql",
+    /// SQLite: sets the recorded time zone to Tokyo's.
+    IN_TOKYO = "in_tokyo.sql",
     /// PostgreSQL: begins a transaction that blocks every other writer.
     HOLD_WRITES_POSTGRES = "hold_writes_postgres.sql",
     /// SQLite: begins a transaction that blocks every other writer.

@@ -7,14 +7,12 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use kiosque_client::session::Called;
 use kiosque_client::{Error, Refusal as UpstreamRefusal};
 use kiosque_contract::endpoint::LogIn;
-use kiosque_contract::{Code, Endpoint, Envelope};
+use kiosque_contract::{Endpoint, Envelope};
 use kiosque_listener::Content;
 use kiosque_locale::{Locale, Message};
 use kiosque_model::Refusal;
 use serde::Serialize;
 use serde_json::Value;
-
-use crate::broker::Failure;
 
 /// An answer. None is compressed: answers to logins contain tokens, and others do not travel far.
 pub(crate) type Answered = Response<Content>;
@@ -47,21 +45,6 @@ pub(crate) fn passed_on(called: Called) -> Answered {
     let text = format!("epoch={epoch} group={group} waited={waited}ms tries={tries}");
     insert(response.headers_mut(), BROKER, &text);
     response
-}
-
-/// Returns whether the server has refused the group of a call: it was closed, or taken from the
-/// account (SCOPE-5), or a switch to it was refused (AUTH-19).
-pub(crate) fn is_of_closed_group(called: &Result<Called, Failure>) -> bool {
-    let message: Option<String> = match called {
-        Ok(Called { answer, .. }) if answer.code() == Some(Code::Business.number()) => {
-            let envelope: Option<Value> = serde_json::from_slice(&answer.body).ok();
-            envelope.and_then(|envelope| Some(envelope.get("msg")?.as_str()?.to_owned()))
-        }
-        Err(Failure::NotAnswered(Error::Refused(refusal), _)) => Some(refusal.msg.clone()),
-        _ => None,
-    };
-    let mut texts = Locale::ALL.iter().map(|locale| Message::GroupClosed.text(*locale));
-    message.is_some_and(|message| texts.any(|text| text == message))
 }
 
 /// Renders a success of the broker itself.

@@ -20,8 +20,9 @@ use kiosque_contract::{
     TOKEN_HEADER,
 };
 use kiosque_listener::{BodyError, KeptConnection, Stop, read_body};
-use kiosque_locale::Locale;
+use kiosque_locale::{Locale, Message};
 use kiosque_model::{GroupId, Limits, Refusal, UnixMs};
+use serde_json::Value;
 
 use crate::answer::{self, Answered};
 use crate::fields;
@@ -327,7 +328,7 @@ impl Broker {
     pub(crate) async fn call(&self, lane: Lane, call: Call) -> Result<Called, Failure> {
         let called = timed(self.session.call(lane.clone(), call)).await;
         if let Lane::Group(group) = lane
-            && answer::is_of_closed_group(&called)
+            && is_of_closed_group(&called)
             && let Ok(grant) = self.session.grant().await
             && grant.groups.iter().any(|known| known.id == group.as_str())
         {
@@ -341,6 +342,21 @@ impl Broker {
 pub(crate) async fn timed<T>(answer: impl Future<Output = Result<T, Error>>) -> Result<T, Failure> {
     let begun = Instant::now();
     answer.await.map_err(|error| Failure::NotAnswered(error, begun.elapsed()))
+}
+
+/// Returns whether the server has refused the group of a call: it was closed, or taken from the
+/// account (SCOPE-5), or a switch to it was refused (AUTH-19).
+fn is_of_closed_group(called: &Result<Called, Failure>) -> bool {
+    let message: Option<String> = match called {
+        Ok(Called { answer, .. }) if answer.code() == Some(Code::Business.number()) => {
+            let envelope: Option<Value> = serde_json::from_slice(&answer.body).ok();
+            envelope.and_then(|envelope| Some(envelope.get("msg")?.as_str()?.to_owned()))
+        }
+        Err(Failure::NotAnswered(Error::Refused(refusal), _)) => Some(refusal.msg.clone()),
+        _ => None,
+    };
+    let mut texts = Locale::ALL.iter().map(|locale| Message::GroupClosed.text(*locale));
+    message.is_some_and(|message| texts.any(|text| text == message))
 }
 
 /// Returns the headers of a request that are sent to the server: without its token, the headers of

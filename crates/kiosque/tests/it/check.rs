@@ -235,7 +235,7 @@ fn a_check_is_limited_confirmed_and_can_fail_to_run() {
                    HTTP 200: {\"code\":-2,";
     assert!(ran.stderr.starts_with(message), "{}", ran.stderr);
     let wrong = sandbox.file("wrong", "wrong");
-    let second = ["--second-account", "nobody", "--second-password-file", &wrong];
+    let second = ["--second-account", "stranger", "--second-password-file", &wrong];
     let ran = check(&sandbox, &served.base, walker, &second);
     let message = "kiosque: the check could not run: the second account cannot log in; the answer \
                    was HTTP 200: {\"code\":-2,";
