@@ -2,7 +2,6 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -73,9 +72,6 @@ pub struct Broker {
     /// Ends the broker.
     pub(crate) stop: Stop,
     pub(crate) limits: Limits,
-    /// Whether the server has refused a group that its last answer to a login lists: the groups of
-    /// the account have changed (SCOPE-5).
-    has_other_groups: AtomicBool,
     guesses: Guesses,
     device_lists: DeviceLists,
     wait_max: Duration,
@@ -148,7 +144,6 @@ impl Broker {
             open_calls: Arc::default(),
             stop: Stop::default(),
             limits,
-            has_other_groups: AtomicBool::new(false),
             server,
             username,
             upstream,
@@ -206,9 +201,6 @@ impl Broker {
         let [username, password] = fields::texts(asked.body()?, max_depth, names)?;
         let name = self.guesses.log_in(peer, asked.now, &username, &password)?;
         asked.keep_connection();
-        if self.has_other_groups.swap(false, Ordering::Relaxed) {
-            timed(self.session.resume(None)).await?;
-        }
         let grant = timed(self.session.grant()).await?;
         let seen = self.upstream.seen().ok_or(Failure::Unavailable)?;
         self.open(asked, name, seen.default_group, &grant)
@@ -327,14 +319,25 @@ impl Broker {
 
     pub(crate) async fn call(&self, lane: Lane, call: Call) -> Result<Called, Failure> {
         let called = timed(self.session.call(lane.clone(), call)).await;
-        if let Lane::Group(group) = lane
-            && is_of_closed_group(&called)
-            && let Ok(grant) = self.session.grant().await
-            && grant.groups.iter().any(|known| known.id == group.as_str())
-        {
-            self.has_other_groups.store(true, Ordering::Relaxed);
-        }
+        self.forget_closed_group(&lane, &called).await;
         called
+    }
+
+    /// Lets the next call log in if the server has refused a group that its answer to a login, or
+    /// to a switch, lists or has selected: the groups of the account have changed.
+    pub(crate) async fn forget_closed_group(&self, lane: &Lane, called: &Result<Called, Failure>) {
+        let Lane::Group(group) = lane else { return };
+        if !is_of_closed_group(called) {
+            return;
+        }
+        let seen = self.upstream.seen();
+        let is_default = seen.is_some_and(|seen| seen.default_group == *group);
+        let grant = self.session.grant().await;
+        let is_listed = |grant: Arc<Grant>| grant.groups.iter().any(|it| it.id == group.as_str());
+        if is_default || grant.is_ok_and(is_listed) {
+            // It fails when the broker ends.
+            let _ = self.session.resume(None).await;
+        }
     }
 }
 

@@ -113,11 +113,13 @@ impl Broker {
 
     /// Sends a part of a wait. Returns `None` some time after it was interrupted.
     async fn wait_once(&self, lane: &Lane, part: Call) -> Result<Option<Called>, Failure> {
-        let called = timed(self.session.call_long(lane.clone(), part)).await?;
-        if called.is_none() {
+        let called = timed(self.session.call_long(lane.clone(), part)).await;
+        let Some(called) = called.transpose() else {
             tokio::time::sleep(PAUSE).await;
-        }
-        Ok(called)
+            return Ok(None);
+        };
+        self.forget_closed_group(lane, &called).await;
+        called.map(Some)
     }
 
     /// Returns once the session of a worker has ended.

@@ -167,9 +167,9 @@ impl Session {
         self.ask(Message::Store).await
     }
 
-    /// Replaces the current session by one that another program has stored, or forgets it, so that
-    /// the next call logs in. Connections remain open. A login or a switch in progress has
-    /// precedence.
+    /// Replaces the current session by one that another program has stored, unless a login or a
+    /// switch is in progress; or forgets it, so that the next call logs in, once the calls in
+    /// progress are answered. Connections remain open.
     ///
     /// # Errors
     /// The runtime of the session has ended.

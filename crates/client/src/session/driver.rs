@@ -128,7 +128,7 @@ impl Driver {
             Message::Store(reply) => drop(reply.send(self.stored())),
             Message::Resume(session, reply) => {
                 // The current session has a history, which decides how an eviction is judged.
-                if session != self.stored() {
+                if session.is_none() || session != self.stored() {
                     let granted = session.and_then(|it| it.into_granted(&self.parts.clock));
                     self.machine.replace(Instant::now(), granted);
                 }

@@ -32,6 +32,8 @@ pub(super) struct Machine {
     /// A login, a switch or a log out is in progress.
     is_changing: bool,
     wants_log_out: bool,
+    /// Whether the session was forgotten.
+    wants_log_in: bool,
     /// Why no login is attempted, and until when; `None` for ever.
     refused: Option<(Refusal, Option<Instant>)>,
     hold_until: Option<Instant>,
@@ -63,6 +65,7 @@ impl Machine {
             default: None,
             is_changing: false,
             wants_log_out: false,
+            wants_log_in: false,
             refused: None,
             hold_until: None,
             holdback: Holdback::default(),
@@ -92,23 +95,26 @@ impl Machine {
         self.wants_log_out = true;
     }
 
-    /// Replaces the session by another one, or by none. A login or a switch in progress takes
-    /// precedence: its token is the later one.
+    /// Replaces the session by another one, unless a login or a switch is in progress, whose token
+    /// is the later one. `None` forgets the session, and the one that a switch is about to open: the
+    /// next call logs in as soon as no other is in progress.
     pub(super) fn replace(&mut self, now: Instant, session: Option<(Granted, GroupId)>) {
         match session {
-            _ if self.is_changing => {}
+            None => self.wants_log_in = true,
+            Some(_) if self.is_changing => {}
             Some((granted, default)) => {
+                self.wants_log_in = false;
                 self.default = Some(default);
                 self.hold(now, Held::new(now, granted, &self.pace));
             }
-            None => self.held = None,
         }
     }
 
-    /// Returns the current session and the default group, unless a login or a switch is in
-    /// progress.
+    /// Returns the current session and the default group, unless it was forgotten, or a login or a
+    /// switch is in progress.
     pub(super) fn held(&self) -> Option<(&Held, &GroupId)> {
-        let held = self.held.as_ref().filter(|_| !self.is_changing)?;
+        let is_usable = !self.is_changing && !self.wants_log_in;
+        let held = self.held.as_ref().filter(|_| is_usable)?;
         Some((held, self.default.as_ref()?))
     }
 
@@ -138,7 +144,7 @@ impl Machine {
             return self.rest(None);
         }
         let Some(held) = &self.held else { return self.next_log_in(now) };
-        if held.is_due(now) {
+        if self.wants_log_in || held.is_due(now) {
             return self.when_drained(Machine::start_log_in);
         }
         let selected = Lane::Group(held.grant.group.clone());
@@ -190,6 +196,7 @@ impl Machine {
 
     fn start_log_in(&mut self) -> Action {
         self.is_changing = true;
+        self.wants_log_in = false;
         self.held = None;
         Action::LogIn
     }

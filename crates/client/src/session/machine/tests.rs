@@ -230,6 +230,36 @@ fn a_refused_switch_ends_the_session_only_if_its_token_is_not_valid() {
     }
 }
 
+/// Calls in progress would be refused if the login did not wait for them.
+#[test]
+fn a_forgotten_session_ends_after_the_calls_in_progress() {
+    let now = Instant::now();
+    let mut machine = logged_in(Pace::default(), now);
+    machine.add(now, Lane::Any, Length::Short);
+    let Action::Call(first, _) = machine.next(now) else { panic!("no call") };
+    machine.replace(now, None);
+    assert!(machine.held().is_none());
+    machine.add(now, Lane::Any, Length::Short);
+    assert!(matches!(machine.next(now), Action::Rest(_)), "a call is in progress");
+    machine.ended(now, first);
+    assert!(matches!(machine.next(now), Action::LogIn));
+    machine.logged_in(now, Ok(granted("g1")));
+    assert!(matches!(machine.next(now), Action::Call(..)), "the login is the next session");
+}
+
+/// The answer to a switch has no other groups than the forgotten session.
+#[test]
+fn a_session_that_is_forgotten_during_a_switch_ends_after_it() {
+    let now = Instant::now();
+    let mut machine = logged_in(Pace::default(), now);
+    machine.add(now, lane("g1"), Length::Short);
+    assert!(matches!(machine.next(now), Action::Switch(..)));
+    machine.replace(now, None);
+    machine.switched(now, MS, &group("g1"), Ok(granted("g1")));
+    assert!(machine.held().is_none());
+    assert!(matches!(machine.next(now), Action::LogIn));
+}
+
 #[test]
 fn a_session_is_replaced_unless_a_login_is_in_progress() {
     let now = Instant::now();

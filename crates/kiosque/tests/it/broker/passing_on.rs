@@ -2,8 +2,8 @@
 
 use http_body_util::Full;
 use kiosque_testkit::{
-    Client, DEVICES_PATH, LOGOUT_PATH, LoggedIn, ORDERS_PATH, Reply, SUMMARY_PATH, SWITCH_PATH,
-    TOKEN_PATH, post,
+    CHANGES_PATH, Client, DEVICES_PATH, LOGOUT_PATH, LoggedIn, ORDERS_PATH, Reply, SUMMARY_PATH,
+    SWITCH_PATH, TOKEN_PATH, post,
 };
 
 use super::{LOG_IN, broker};
@@ -75,27 +75,42 @@ async fn sessions_of_workers_are_their_own() {
 const CLOSED: &str = "Group does not exist or has been deactivated";
 
 /// AUTH-4, AUTH-5, SCOPE-5: a worker whose group is taken from the account logs in again, and gets
-/// the group that a login to the server selects.
+/// the group that a login to the server selects, also if its call was one that waits, or if another
+/// group was selected when it was refused.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_login_after_the_loss_of_a_group_selects_another() {
-    let server = server().await;
-    let local = broker(&server, |_| {}).await;
-    let mut worker = local.worker("north").await;
-    let account = "[[account]]\nlogin_name = \"ops\"\ngroups = [\"south\"]\n";
-    server.apply(account).await.unwrap();
-    let refused = worker.call(DEVICES_PATH, "{}").await;
-    assert_eq!((refused.code(), &refused.json["msg"]), (-1, &CLOSED.into()));
-    let session = local.connect().await.call(TOKEN_PATH, None, LOG_IN).await;
-    let (group, groups) =
-        (&session.success()["groupId"], &session.json["data"]["switchableGroups"]);
-    let south = serde_json::json!([{"groupId": "south", "groupName": groups[0]["groupName"]}]);
-    assert_eq!((group, groups), (&"south".into(), &south));
-    let logins = trail(&server, "login").await;
-    // A group that the last login does not list causes no login.
-    worker = local.worker("south").await;
-    assert_eq!(worker.call(SWITCH_PATH, r#"{"groupId":"north"}"#).await.code(), -1);
-    local.worker("south").await;
-    assert_eq!(trail(&server, "login").await, logins);
+    let account =
+        |groups: &[&str]| format!("[[account]]\nlogin_name = \"ops\"\ngroups = {groups:?}\n");
+    for (path, body, is_switched) in [
+        (DEVICES_PATH, "{}", false),
+        (DEVICES_PATH, "{}", true),
+        (CHANGES_PATH, r#"{"waitSeconds":30}"#, false),
+    ] {
+        let server = server().await;
+        let local = broker(&server, |_| {}).await;
+        let (mut north, mut south) = (local.worker("north").await, local.worker("south").await);
+        north.list_devices().await;
+        server.apply(account(&["south"])).await.unwrap();
+        if is_switched {
+            south.list_devices().await;
+        }
+        let refused = north.call(path, body).await;
+        assert_eq!((refused.code(), &refused.json["msg"]), (-1, &CLOSED.into()), "{path}");
+        let session = local.connect().await.call(TOKEN_PATH, None, LOG_IN).await;
+        let data = session.success();
+        let groups: Vec<&str> = data["switchableGroups"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|group| group["groupId"].as_str().unwrap())
+            .collect();
+        assert_eq!((data["groupId"].as_str(), groups), (Some("south"), vec!["south"]), "{path}");
+        // A group that no answer of the server lists causes no login.
+        let logins = trail(&server, "login").await;
+        assert_eq!(south.call(SWITCH_PATH, r#"{"groupId":"north"}"#).await.code(), -1);
+        south.list_devices().await;
+        assert_eq!(trail(&server, "login").await, logins);
+    }
 }
 
 /// AUTH-8, AUTH-14, AUTH-15, LIM-7, ADDR-3: refusals of the broker's own.
