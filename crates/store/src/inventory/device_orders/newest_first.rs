@@ -14,7 +14,7 @@ use kiosque_model::order::PayStatus;
 use kiosque_model::sales::sale_at;
 use kiosque_model::{DeviceNo, GroupId, GroupNo, UnixMs};
 
-use super::{FoundOrder, found_order_columns};
+use super::{ListedOrder, listed_order_columns};
 use crate::accounts::group_numbers;
 use crate::db::{Bound, Read};
 use crate::dictionaries;
@@ -61,8 +61,8 @@ statements! {
         entries!("sale_at_ms", "sale_at_ms is not null");
     UNSOLD(group_no, start_ms, at_ms, device_no, seq, count) -> EntryRow<'_> =
         entries!("trade_start_ms", "sale_at_ms is null");
-    RECORDS() -> FoundOrder<'_> = concat!(
-        "select ", found_order_columns!(), "
+    RECORDS() -> ListedOrder<'_> = concat!(
+        "select ", listed_order_columns!(), "
         from {rows r: group_no bigint, device_no bigint, seq bigint} cross join orders o
         where o.group_no = r.group_no and o.device_no = r.device_no and o.seq = r.seq");
 }
@@ -248,7 +248,7 @@ async fn orders(
     let keys: Vec<[Value<'_>; 3]> = keys.collect();
     let mut orders = Vec::with_capacity(places.len());
     read.each_of(&RECORDS, &keys, &[], |row| {
-        let found: FoundOrder<'_> = row.read()?;
+        let found: ListedOrder<'_> = row.read()?;
         let StoredOrder { group_no: group, device_no: device, seq, .. } = found.order;
         let at = found.order.sale_at_ms.unwrap_or(found.order.trade_start_ms);
         orders.push((OrderPlace { at, group, device, seq }, found.item(dictionaries)?));
