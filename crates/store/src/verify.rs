@@ -26,7 +26,7 @@ row! {
     struct Group { number: GroupNo, id: String }
     #[derive(Default)]
     struct SeqCounts { count: i64, lowest: i64, highest: i64, distinct_count: i64 }
-    struct StockRow { device_code: String, stored: i64, counted: i64 }
+    struct StockRow<'r> { device_code: &'r str, stored: i64, counted: i64 }
 }
 
 statements! {
@@ -50,7 +50,7 @@ statements! {
         order by change_no limit 1";
     FIRST_HISTORY(group_no) -> i64 = "select first_change_no from group_histories
         where group_no = $group_no order by first_change_no limit 1";
-    STOCKS() -> StockRow = "select d.device_code, d.total_curr_stock as stored, (
+    STOCKS() -> StockRow<'_> = "select d.device_code, d.total_curr_stock as stored, (
             select cast(coalesce(sum(a.curr_stock), 0) as bigint)
             from aisles a where a.device_no = d.device_no
         ) as counted from devices d order by d.device_code";
@@ -192,13 +192,16 @@ async fn stored_dictionaries(read: &Read<'_>, found: &mut Verified) -> Result<()
 }
 
 async fn stocks_and_owners(read: &Read<'_>, found: &mut Verified) -> Result<(), Error> {
-    for StockRow { device_code, stored, counted } in read.all(&STOCKS, &[]).await? {
+    read.each(&STOCKS, &[], |row| {
+        let StockRow { device_code, stored, counted } = row.read()?;
         if stored != counted {
             found.differences.push(format!(
                 "device {device_code}: stock {stored} is stored, its aisles hold {counted}"
             ));
         }
-    }
+        Ok(())
+    })
+    .await?;
     for code in aisle_texts::outdated(read).await? {
         found.differences.push(format!(
             "device {code}: the stored element of the aisle hierarchy is not that of its aisles"

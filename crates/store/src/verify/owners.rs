@@ -72,8 +72,9 @@ const CHUNK: usize = 1_000;
 /// Checks that the periods of each device cover all time exactly once.
 pub(super) async fn check_periods(read: &Read<'_>, found: &mut Verified) -> Result<(), Error> {
     let mut last: Option<PeriodRow> = None;
-    for period in read.all::<PeriodRow>(&PERIODS, &[]).await? {
-        let before = last.filter(|last| last.device_no == period.device_no);
+    read.each(&PERIODS, &[], |row| {
+        let period: PeriodRow = row.read()?;
+        let before = last.take().filter(|last| last.device_no == period.device_no);
         let expected = before.map_or(UnixMs(0), |before| before.until_ms);
         if period.since_ms != expected {
             found.differences.push(format!(
@@ -82,8 +83,9 @@ pub(super) async fn check_periods(read: &Read<'_>, found: &mut Verified) -> Resu
             ));
         }
         last = Some(period);
-    }
-    Ok(())
+        Ok(())
+    })
+    .await
 }
 
 /// Checks that a group has a ledger of each device that it owns at any time, from its first period
