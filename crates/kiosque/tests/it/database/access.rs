@@ -35,8 +35,8 @@ fn a_server_that_is_refused_does_not_wait() {
                address";
     assert_eq!(refused_as("stranger", "kiosque"), said("stranger", "kiosque", why));
     server.sql(sql::CREATE_LATIN1_DATABASE).unwrap();
-    let encoding = "database latin1 has the encoding LATIN1, in which some texts cannot be stored; \
-                    create one with `create database NAME encoding 'UTF8' template template0`";
+    let encoding = "database latin1 has the encoding LATIN1, and must have UTF8; create one with \
+                    `create database NAME encoding 'UTF8' locale 'C' template template0`";
     let expected = format!("kiosque: --store: {host}: {encoding}");
     assert_eq!(refused_as("kiosque", "latin1"), expected);
     server.sql(sql::ASK_PASSWORD).unwrap();

@@ -8,7 +8,7 @@ use tokio_postgres::error::SqlState;
 use super::address::{Address, Host};
 use crate::error::{Error, describe};
 
-/// The encoding of databases.
+/// The encoding of databases: it has every character, and lower case letters for searches.
 const ENCODING: &str = "UTF8";
 
 /// The client library's message if the server requests a password and the address has none.
@@ -63,15 +63,15 @@ pub(super) fn of_opening(address: &Address, error: Error) -> Error {
     ))
 }
 
-/// Fails unless the encoding of the database has every character that orders and fleets may have.
+/// Fails unless the database has the encoding that Kiosque requires.
 pub(super) fn check_encoding(host: &Host, encoding: Option<&str>) -> Result<(), Error> {
     let (encoding, (_, database)) = (encoding.unwrap_or("unknown"), host.role_and_database());
     if encoding == ENCODING {
         return Ok(());
     }
     Err(Error::NoAccess(format!(
-        "database {database} has the encoding {encoding}, in which some texts cannot be stored; \
-         create one with `create database NAME encoding '{ENCODING}' template template0`"
+        "database {database} has the encoding {encoding}, and must have {ENCODING}; create one with \
+         `create database NAME encoding '{ENCODING}' locale 'C' template template0`"
     )))
 }
 
