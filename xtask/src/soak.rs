@@ -15,7 +15,7 @@ const SOAK: &str = "KIOSQUE_SOAK";
 /// The variable with the number of runs of the selected tests.
 const RUNS: &str = "KIOSQUE_RUNS";
 /// Words, one of which is in the name of each sized test.
-const SIZED_TESTS: [&str; 21] = [
+const SIZED_TESTS: [&str; 20] = [
     "shared_accounts",
     "several_nodes",
     "random_histories",
@@ -27,7 +27,6 @@ const SIZED_TESTS: [&str; 21] = [
     "noise",
     "paging",
     "scope",
-    "sessions",
     "brute_force",
     "client::",
     "broker::",
