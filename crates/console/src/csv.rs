@@ -25,7 +25,7 @@ pub(crate) fn table<T>(
     text
 }
 
-/// Returns a file of rows whose fields are written already.
+/// Returns a file of rows, each with its texts in the order of `names`.
 pub(crate) fn file<const N: usize>(names: [&str; N], rows: Vec<[String; N]>) -> String {
     let rows = rows.iter().map(|row| line(row.iter()));
     std::iter::once(line(names.iter())).chain(rows).collect()

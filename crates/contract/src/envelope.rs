@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
 /// The business status in `code`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, VariantArray)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, VariantArray)]
 pub enum Code {
     /// 200: success.
     Success = 200,

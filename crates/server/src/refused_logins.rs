@@ -19,7 +19,7 @@ const PERIOD_MS: i64 = 60_000;
 const SOURCES_MAX: usize = 256;
 /// Maximum number of tallies; further accounts are combined.
 const TALLIES_MAX: usize = 2 * SOURCES_MAX;
-/// Entries that wait while the store is busy; further ones are lost.
+/// Entries that wait for the next attempt, besides those of a failed one; further ones are lost.
 const READY_MAX: usize = 4_096;
 
 /// Refused logins that are not in the audit trail yet.

@@ -88,7 +88,7 @@ fn sources_beyond_the_maximum_are_combined() {
 }
 
 #[test]
-fn entries_that_cannot_be_written_wait_up_to_a_maximum() {
+fn entries_beyond_the_maximum_are_lost() {
     let mut refusals = Refusals::default();
     refusals.add(ops(), LoginRefusal::Credentials, &origin("192.0.2.1", 0));
     let one = refusals.due(UnixMs(START)).remove(0);

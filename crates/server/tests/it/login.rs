@@ -87,8 +87,8 @@ async fn a_session_lasts_until_the_millisecond_that_it_names() {
     assert_eq!(server.code_of(&again.token).await, 200);
 }
 
-/// AUTH-24: applying the same password again, as text or as a hash, ends no session; another
-/// password does.
+/// AUTH-24: applying the same password again, as text or as a hash, or another name to show ends no
+/// session; another password does.
 #[tokio::test]
 async fn the_same_password_again_ends_no_session() {
     let server = catalog::open().await;
@@ -99,6 +99,8 @@ async fn the_same_password_again_ends_no_session() {
     let hash = server.store.sessions().credentials(&name).await.unwrap().unwrap().password_hash;
     let same = format!("[[account]]\nlogin_name = \"ops\"\npassword_hash = \"{hash}\"");
     assert_eq!(server.apply(&same).await.unwrap().counts.accounts.unchanged, 1);
+    let renamed = "[[account]]\nlogin_name = \"ops\"\ndisplay_name = \"Other\"";
+    assert_eq!(server.apply(renamed).await.unwrap().counts.sessions_ended, 0);
     assert_eq!(server.code_of(&session.token).await, 200);
     let other = "[[account]]\nlogin_name = \"ops\"\npassword = \"secret \"";
     assert_eq!(server.apply(other).await.unwrap().counts.sessions_ended, 1);

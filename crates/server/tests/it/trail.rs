@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use kiosque_model::TrustedProxies;
+use kiosque_store::Error;
 use kiosque_testkit::{
     FleetToml, LOGOUT_PATH, LoggedIn, Reply, SWITCH_PATH, TOKEN_PATH, TestRequest, TestServer,
 };
@@ -147,6 +148,31 @@ async fn an_attack_has_few_entries() {
     let rest = r#""loginRefused" "credentials" 7 "203.0.113.9""#;
     let limited = r#""loginRefused" "limited" 4 "203.0.113.9""#;
     assert_eq!(counts, [limited, rest, one, one, one]);
+}
+
+/// A refused login whose entry could not be written, or perhaps was, is in the trail once, before
+/// later ones.
+#[tokio::test]
+async fn an_entry_that_fails_is_written_later() {
+    let mut watched = Watched::open().await;
+    let mut expected = Vec::new();
+    for round in 0.. {
+        let sources = [2 * round, 2 * round + 1].map(|number| format!("203.0.113.{number}"));
+        watched.log_in("first", &sources[0], ("ops", "wrong")).await;
+        watched.server.store.upkeep().arm_fault(round, || Error::Gone);
+        watched.server.app.refused_logins().flush_all(&watched.server.store).await;
+        let is_over = watched.server.store.upkeep().disarm_fault();
+        watched.log_in("second", &sources[1], ("ops", "wrong")).await;
+        watched.server.app.refused_logins().flush_all(&watched.server.store).await;
+        expected.extend(sources);
+        let trail = watched.trail("account=ops").await;
+        let entries = trail["entries"].as_array().unwrap().iter().rev();
+        let written: Vec<&str> = entries.map(|entry| entry["source"].as_str().unwrap()).collect();
+        assert_eq!(written, expected, "after {round} statements");
+        if is_over {
+            break;
+        }
+    }
 }
 
 /// Following the cursor returns every entry once.

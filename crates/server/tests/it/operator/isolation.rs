@@ -235,6 +235,9 @@ async fn a_request_whose_nth_statement_failed_may_be_sent_again() {
             assert!(first.status == 200 || !is_over, "{round}: {first:?}");
             let again = server.call_operator(ORDERS_CALL, Some(&key), body.concat()).await;
             assert_eq!(counts(&again)[3], 2, "{round}: {again:?}");
+            let last = [&body[..3], &body[4..]].concat().concat();
+            let last = server.call_operator(ORDERS_CALL, Some(&key), last).await;
+            assert_eq!(counts(&last), [0, 0, 5, 2], "{round}: {last:?}");
             for reply in [&first, &again].into_iter().filter(|reply| reply.status == 200) {
                 let reason = "deviceCode: no device D9 is known";
                 let owner = format!(
