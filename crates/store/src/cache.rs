@@ -14,7 +14,8 @@ pub(crate) const CACHE_BYTES: usize = 64 << 20;
 /// The kind of a value, and its group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
-    /// The sales of each day from one to another.
+    /// The sales of each day from one to another. Entries of past ranges remain until the cache is
+    /// cleared.
     Days(GroupNo, Day, Day),
     /// The number of devices that are online.
     Online(GroupNo),

@@ -51,7 +51,7 @@ statements! {
 }
 
 /// The group whose rows are read, before it is known whether the caller may see them. Only
-/// [`scoped`] creates one from a token or a filter.
+/// [`check_and_read`] creates one from a token or a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HintedGroup(GroupNo);
 

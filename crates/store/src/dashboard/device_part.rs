@@ -21,7 +21,7 @@ pub struct DevicesRead {
     pub json: Bytes,
     /// The number of devices.
     pub devices: i64,
-    /// The number of the online ones among them; 0 in a list of aisles.
+    /// The number of the online ones among them, which only lists of all devices count.
     pub online: i64,
     /// The code after which the next part begins; `None` if this is the last part.
     pub next: Option<String>,
@@ -55,7 +55,7 @@ impl PartElements {
     /// Begins the JSON of a device; returns whether the device belongs to this part, which ends at
     /// `most_bytes`.
     pub(super) fn begin(&mut self, code: &str, most_bytes: usize) -> bool {
-        self.is_full |= self.json.len() >= most_bytes;
+        self.is_full |= self.devices > 0 && self.json.len() >= most_bytes;
         if self.is_full {
             return false;
         }

@@ -143,8 +143,8 @@ impl Reports<'_> {
         Ok(elements.finish(next))
     }
 
-    /// Visits a part of the enabled devices that the group owns now, by code, as on a device page,
-    /// regardless of their length.
+    /// Visits a part of the enabled devices that the group owns now, by code, as on a device page.
+    /// `most_bytes` does not end the part.
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
