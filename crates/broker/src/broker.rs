@@ -323,8 +323,8 @@ impl Broker {
         called
     }
 
-    /// Lets the next call log in if the server has refused a group that its answer to a login, or
-    /// to a switch, lists or has selected: the groups of the account have changed.
+    /// Forgets the session, so that the next call logs in, if the server has refused a group that
+    /// it lists or that a login selects: the groups of the account have changed.
     pub(crate) async fn forget_closed_group(&self, lane: &Lane, called: &Result<Called, Failure>) {
         let Lane::Group(group) = lane else { return };
         if !is_of_closed_group(called) {

@@ -96,8 +96,8 @@ impl Machine {
     }
 
     /// Replaces the session by another one, unless a login or a switch is in progress, whose token
-    /// is the later one. `None` forgets the session, and the one that a switch is about to open: the
-    /// next call logs in as soon as no other is in progress.
+    /// is the later one. `None` forgets the session, and the one that a switch is about to open:
+    /// the next call logs in as soon as no other is in progress.
     pub(super) fn replace(&mut self, now: Instant, session: Option<(Granted, GroupId)>) {
         match session {
             None => self.wants_log_in = true,

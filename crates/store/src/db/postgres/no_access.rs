@@ -70,8 +70,8 @@ pub(super) fn check_encoding(host: &Host, encoding: Option<&str>) -> Result<(), 
         return Ok(());
     }
     Err(Error::NoAccess(format!(
-        "database {database} has the encoding {encoding}, and must have {ENCODING}; create one with \
-         `create database NAME encoding '{ENCODING}' locale 'C' template template0`"
+        "database {database} has the encoding {encoding}, and must have {ENCODING}; create one \
+         with `create database NAME encoding '{ENCODING}' locale 'C' template template0`"
     )))
 }
 
