@@ -91,7 +91,7 @@ pub(super) fn loads(tokens: &Tokens, size: &FairnessSize) -> anyhow::Result<Vec<
         &format!("/console/orders?payment=paid&group={YEARS}"),
     ])?;
     let refill = pages(&["/console/refill", &format!("/console/refill?group={LARGE}")])?;
-    let search = pages(&["/console/search?q=Kiosk", "/console/search?q=Kiosk%201"])?;
+    let search = pages(&["/console/search?q=Kiosk", "/console/search?q=osk%201"])?;
     let best = vec![Call::new(BestSellingProduct::PATH, token, &years)?];
     let long_pages = any(&format!("{}?size={LONG_PAGE}", DevicePage::PATH))?;
     let long_changes = vec![Call::new(OrderChanges::PATH, token, &json!({ "size": LONG_PAGE }))?];
