@@ -194,7 +194,7 @@ impl Broker {
         }
     }
 
-    /// Logs a worker in (AUTH-1): the groups are the account's, as of a login to the server.
+    /// Logs a worker in (AUTH-1). The groups are those of the account's session.
     async fn log_in(&self, asked: &Asked, peer: IpAddr) -> Result<Answered, Failure> {
         let max_depth = self.limits.json_max_depth;
         let names = ["username", "password"];

@@ -8,7 +8,7 @@ use tokio_postgres::error::SqlState;
 use super::address::{Address, Host};
 use crate::error::{Error, describe};
 
-/// The encoding of databases: it has every character, and lower case letters for searches.
+/// The required encoding: it can store every text, and searches can ignore the case of all letters.
 const ENCODING: &str = "UTF8";
 
 /// The client library's message if the server requests a password and the address has none.
