@@ -5,7 +5,7 @@
 use kiosque_model::{GroupId, KeyName, OrderId, UnixMs};
 
 use crate::accounts::group_number;
-use crate::db::{Bound, Deadline, Read, Write};
+use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::metadata;
 use crate::sql::{row, statements};
@@ -38,9 +38,6 @@ statements! {
 
 /// The time for which the orders that a key streams to a node are one arrival, in milliseconds.
 pub const ARRIVAL_MAX_MS: i64 = 10 * 60_000;
-
-/// Maximum number of arrivals that one transaction purges; other writers wait for it.
-const PURGED_PER_TRANSACTION: u32 = 500;
 
 /// The number of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,15 +102,7 @@ impl Intake<'_> {
     /// # Errors
     /// The store failed; arrivals purged so far stay purged.
     pub async fn purge_arrivals(self, before: UnixMs) -> Result<u64, Error> {
-        let mut purged = 0;
-        loop {
-            let params = [before.into(), i64::from(PURGED_PER_TRANSACTION).into()];
-            let step = self.0.db.execute(Bound::new(&PURGE, params)).await?;
-            purged += step;
-            if step < PURGED_PER_TRANSACTION.into() {
-                return Ok(purged);
-            }
-        }
+        self.0.db.purge(&PURGE, before).await
     }
 
     /// Returns the arrival of a group's order by id; `None` if unknown.

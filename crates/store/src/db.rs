@@ -148,6 +148,20 @@ impl Db {
         self.write(Deadline::OfRequest, run).await
     }
 
+    /// Deletes what is older than `before`, some rows in each transaction, by a statement with this
+    /// time and the number of rows as its parameters. Returns the number of deleted rows.
+    pub(crate) async fn purge(&self, sql: &'static Sql, before: UnixMs) -> Result<u64, Error> {
+        let mut purged = 0;
+        loop {
+            let params = [before.into(), i64::from(PURGED_PER_TRANSACTION).into()];
+            let step = self.execute(Bound::new(sql, params)).await?;
+            purged += step;
+            if step < PURGED_PER_TRANSACTION.into() {
+                return Ok(purged);
+            }
+        }
+    }
+
     /// Like [`Db::write`], but for data that may be closed.
     pub(crate) async fn write_to<T, E>(
         &self,
@@ -419,6 +433,9 @@ impl Write<'_> {
         }
     }
 }
+
+/// Maximum number of rows that a transaction of a purge deletes; other writers wait for it.
+const PURGED_PER_TRANSACTION: u32 = 500;
 
 /// The rows of a statement that is not a bulk statement: one without values.
 const ONE_ROW: &[[Value<'static>; 0]] = &[[]];

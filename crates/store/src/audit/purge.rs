@@ -2,7 +2,6 @@
 
 use kiosque_model::UnixMs;
 
-use crate::db::Bound;
 use crate::error::Error;
 use crate::sql::statements;
 use crate::views::Trail;
@@ -12,9 +11,6 @@ statements! {
     PURGE(before_ms, most) = "delete from audit where entry_no in (
         select entry_no from audit where at_ms < $before_ms order by at_ms limit $most)";
 }
-
-/// Maximum number of entries that one transaction purges; other writers wait for it.
-const PURGED_PER_TRANSACTION: u32 = 500;
 
 impl Trail<'_> {
     /// Returns the time of the oldest entry.
@@ -30,14 +26,6 @@ impl Trail<'_> {
     /// # Errors
     /// The store failed; entries purged so far stay purged.
     pub async fn purge(self, before: UnixMs) -> Result<u64, Error> {
-        let mut purged = 0;
-        loop {
-            let params = [before.into(), i64::from(PURGED_PER_TRANSACTION).into()];
-            let step = self.0.db.execute(Bound::new(&PURGE, params)).await?;
-            purged += step;
-            if step < PURGED_PER_TRANSACTION.into() {
-                return Ok(purged);
-            }
-        }
+        self.0.db.purge(&PURGE, before).await
     }
 }
