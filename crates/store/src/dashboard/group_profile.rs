@@ -57,8 +57,10 @@ pub(crate) struct GroupProfile {
 
 /// Profiles of larger groups are not cached.
 const DEVICES_MAX: i64 = 50_000;
-/// The maximum number of devices of a group whose profile a device page loads for later pages.
+/// The maximum number of devices of a group whose profile any device page loads for later pages.
 const LOADED_BY_PAGES_MAX: i64 = 128;
+/// The same for a page behind that number of devices, which reads the codes of all before it.
+const LOADED_BY_LATE_PAGES_MAX: i64 = 20_000;
 
 /// Appends the JSON of a device with its last activity.
 type PutDevice = fn(&DeviceText, Option<UnixMs>, OnlineSince, &mut Vec<u8>);
@@ -188,11 +190,14 @@ impl Reports<'_> {
                 return active.records(online);
             }
         }
+        let skipped = request.page.skip();
         let page = self.read_device_page(claim.clone(), online, request).await?;
         // On PostgreSQL, a request has one round trip.
         let loads = is_plain && !self.0.db.sends_ahead();
-        if loads && (1..=LOADED_BY_PAGES_MAX).contains(&page.0) {
-            self.load_profile(&claim, filter.as_ref(), LOADED_BY_PAGES_MAX).await?;
+        let is_late = skipped >= LOADED_BY_PAGES_MAX;
+        let most = if is_late { LOADED_BY_LATE_PAGES_MAX } else { LOADED_BY_PAGES_MAX };
+        if loads && (1..=most).contains(&page.0) {
+            self.load_profile(&claim, filter.as_ref(), most).await?;
         }
         Ok(page)
     }

@@ -8,12 +8,13 @@ use kiosque_contract::{DeviceAisles, DeviceRecord};
 use kiosque_model::fleet::{Aisle, DeviceEntry, Fleet, GroupEntry, ProductEntry};
 use kiosque_model::{Claim, DeviceCode, GroupId, Minor, PageRequest, PresentedToken, UnixMs};
 use kiosque_store::{
-    ApplyError, DashboardQuery, Device, DevicePart, DeviceQuery, DevicesRead, Error, OnlineSince,
+    ApplyError, DashboardQuery, Device, DevicePart, DeviceQuery, DevicesRead, Error, JsonRecords,
+    OnlineSince,
 };
 use kiosque_testkit::entries::{
     aisle, bare_device, beat, device, group_id, order, product, rate, sale, sold,
 };
-use kiosque_testkit::{NOW, Rng, TestStore, seed};
+use kiosque_testkit::{NOW, Rng, TestData, TestStore, seed};
 use serde::de::DeserializeOwned;
 
 const DAY_MS: i64 = 86_400_000;
@@ -31,6 +32,12 @@ fn record(json: &mut Vec<u8>, device: Device<'_>) -> Result<(), Error> {
     json.push(b',');
     json.extend(serde_json::to_vec(&device.record(ONLINE)).unwrap());
     Ok(())
+}
+
+/// Returns the total of a device page, and its records.
+fn texts((total, page): (i64, JsonRecords)) -> (i64, Vec<String>) {
+    let text = |json: &[u8]| String::from_utf8(json.to_vec()).unwrap();
+    (total, page.iter().map(text).collect())
 }
 
 /// Parses the JSON of a part.
@@ -94,8 +101,11 @@ impl Lists {
         let group = Some(GroupId::parse(group));
         let query = DeviceQuery { group, code: None, name_part: None, is_online: None, page };
         let reports = self.fixture.store.reports();
-        let (total, page) = reports.read_device_page(self.claim(now), ONLINE, query).await.unwrap();
-        let page = page.iter().map(|json| code_and_name(&serde_json::from_slice(json).unwrap()));
+        let read = reports.read_device_page(self.claim(now), ONLINE, query.clone()).await.unwrap();
+        let [(total, page), from_cache] =
+            [read, reports.device_page(self.claim(now), ONLINE, query).await.unwrap()].map(texts);
+        assert_eq!(from_cache, (total, page.clone()), "at {now:?}");
+        let page = page.iter().map(|json| code_and_name(&serde_json::from_str(json).unwrap()));
         (total, page.collect())
     }
 
@@ -286,6 +296,30 @@ async fn cached_lists_are_the_present_ones() {
         // Texts that were tampered with are made again with their device.
         lists.check_aisles(&a, NOW).await;
     }
+}
+
+/// A page far behind the first one reads the codes of all devices before it. On SQLite, it caches
+/// the devices, so that the pages after it do not.
+#[tokio::test]
+async fn a_late_page_of_a_large_group_caches_its_devices() {
+    let lists = Lists::new().await;
+    let devices = (0..150).map(|number| device(&format!("k{number:03}"), "a")).collect();
+    lists.fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    let page = async |current: i64| {
+        let group = Some(GroupId::parse("a"));
+        let page = PageRequest::new(current, 10).unwrap();
+        let query = DeviceQuery { group, code: None, name_part: None, is_online: None, page };
+        let reports = lists.fixture.store.reports();
+        texts(reports.device_page(lists.claim(NOW), ONLINE, query).await.unwrap())
+    };
+    let (early, late) = (page(1).await, page(14).await);
+    let is_cached = matches!(lists.fixture.data, TestData::Directory(_));
+    // Rows that are read again show it.
+    lists.fixture.tamper("update devices set address = 'elsewhere'");
+    assert_eq!((page(1).await == early, page(14).await == late), (is_cached, is_cached));
+    let [early_next, late_next] = [page(2).await, page(15).await];
+    let is_changed = |(_, page): &(i64, Vec<String>)| page.iter().all(|d| d.contains("elsewhere"));
+    assert_eq!([early_next, late_next].map(|page| is_changed(&page)), [!is_cached; 2]);
 }
 
 /// An apply to one group reads no list of another one again.
