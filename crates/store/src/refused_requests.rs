@@ -5,7 +5,10 @@
 //! oldest ones of the largest shares, so that no account loses its rows to the failures of others.
 //! Requests without a proven account have a separate limit and short details.
 
-use kiosque_model::{LoginName, PresentedToken, Source, UnixMs};
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use kiosque_model::{AccountNo, LoginName, PresentedToken, Source, UnixMs};
 
 use crate::db::{Bound, Deadline, Read, Write};
 use crate::error::Error;
@@ -14,7 +17,7 @@ use crate::metadata;
 use crate::refused_queue::{
     ACCOUNT, Exchange, LOGINS, RefusedRequest, Sender, WAITING_MAX, share_of,
 };
-use crate::sql::{Value, has_no_nul, row, statements};
+use crate::sql::{Value, distinct, has_no_nul, row, statements};
 use crate::views::{Sessions, Trail};
 
 /// The maximum number of stored requests.
@@ -42,6 +45,7 @@ const PURGED_PER_TRANSACTION: i64 = 2_000;
 pub const REFUSED_AGE_MS: i64 = 86_400_000;
 
 row! {
+    struct NamedAccount { login_name: String, account_no: AccountNo }
     struct RequestRow {
         number: i64,
         share: String,
@@ -63,16 +67,14 @@ statements! {
         from refused_requests r left join accounts a on a.account_no = r.account_no
         where r.share = $share and r.at_ms > $after_ms
         order by r.number desc limit $count";
-    /// A login name that does not exist is not stored: people type passwords there. A request that
-    /// an attempt with an unknown outcome has stored is not changed.
-    INSERT(logins) = "insert into refused_requests
+    ACCOUNTS() -> NamedAccount = "select a.login_name, a.account_no
+        from {rows r: login_name text} cross join accounts a where a.login_name = r.login_name";
+    /// A request that an attempt with an unknown outcome has stored is not changed.
+    INSERT() = "insert into refused_requests
             (number, share, request_id, at_ms, account_no, source, details)
-        select r.number, coalesce($logins || ' ' || (select a.account_no from accounts a
-                where a.login_name = r.login_name), r.share), r.request_id, r.at_ms,
-            coalesce(r.account_no, (select a.account_no from accounts a
-                where a.login_name = r.login_name)), r.source, r.details
+        select r.number, r.share, r.request_id, r.at_ms, r.account_no, r.source, r.details
         from {rows r: number bigint, share text, request_id text, at_ms bigint,
-            account_no bigint, login_name text, source text, details text} where true
+            account_no bigint, source text, details text} where true
         on conflict do nothing";
     /// Deletes all but a number of the requests from a share on, the oldest ones of the largest
     /// shares: requests with more newer ones in their shares are deleted first.
@@ -231,29 +233,35 @@ async fn store(write: &Write<'_>, batch: &[RefusedRequest]) -> Result<(), Error>
     // Locks the counter: one node writes at a time.
     let last = metadata::take(write, metadata::REFUSED_REQUESTS, count).await?;
     let before = last - count;
-    let texts: Vec<[String; 2]> = batch
-        .iter()
-        .map(|request| Ok([request.source.to_string(), details(request)?]))
-        .collect::<Result<_, Error>>()?;
-    let rows = batch.iter().zip(&texts).zip(before + 1..).map(|((request, texts), number)| {
-        let [source, details] = texts;
-        let (account, login) = match &request.sender {
-            Sender::Account(number) | Sender::Claimed(number) => ((*number).into(), Value::Null),
-            Sender::Login(name) => (Value::Null, name.as_str().into()),
-            Sender::Unknown => (Value::Null, Value::Null),
+    let names = batch.iter().filter_map(|request| match &request.sender {
+        Sender::Login(name) => Some(name.as_str()),
+        Sender::Account(_) | Sender::Claimed(_) | Sender::Unknown => None,
+    });
+    let accounts = write.all_of::<NamedAccount>(&ACCOUNTS, &distinct(names), &[]).await?;
+    let accounts: HashMap<String, AccountNo> =
+        accounts.into_iter().map(|account| (account.login_name, account.account_no)).collect();
+    let rows = batch.iter().zip(before + 1..).map(|(request, number)| {
+        let (share, account) = match &request.sender {
+            Sender::Account(account) | Sender::Claimed(account) => (None, Some(*account)),
+            // A login name that does not exist is not stored: people type passwords there.
+            Sender::Login(name) => match accounts.get(name.as_str()) {
+                Some(account) => (Some(share_of(LOGINS, *account)), Some(*account)),
+                None => (None, None),
+            },
+            Sender::Unknown => (None, None),
         };
-        [
+        Ok([
             number.into(),
-            request.share.as_str().into(),
+            Value::Text(share.map_or(Cow::from(&request.share), Cow::from)),
             request.request_id.as_str().into(),
             request.at.into(),
-            account,
-            login,
-            source.as_str().into(),
-            details.as_str().into(),
-        ]
+            account.into(),
+            Value::Text(request.source.to_string().into()),
+            Value::Text(details(request)?.into()),
+        ])
     });
-    write.execute_each(&INSERT, rows, &[LOGINS.into()]).await?;
+    let rows: Vec<[Value<'_>; 7]> = rows.collect::<Result<_, Error>>()?;
+    write.execute_each(&INSERT, rows.iter(), &[]).await?;
     write.execute(&TRIM, &[LOGINS.into(), UNPROVEN_MAX.into()]).await?;
     if last / TRIM_INTERVAL > before / TRIM_INTERVAL {
         write.execute(&TRIM, &["".into(), REQUESTS_KEPT.into()]).await?;

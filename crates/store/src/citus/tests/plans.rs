@@ -20,16 +20,6 @@ async fn with_tables() -> Client {
     client
 }
 
-/// Returns the forms of a statement, each with the number of its parameters that are arrays.
-fn forms(sql: &Sql) -> Vec<(&str, usize)> {
-    let arrays = sql.bulk_types().expect("a statement").len();
-    let mut forms = vec![(sql.for_postgres().expect("a statement"), arrays)];
-    if arrays > 0 {
-        forms.push((sql.of_row_for_postgres().expect("a statement"), 0));
-    }
-    forms
-}
-
 /// Returns the plan of a statement for the group, the account and all other values 1.
 async fn plan(client: &Client, (text, arrays): (&str, usize)) -> Result<String, Error> {
     let values = (0..parameters(text)).map(|at| if at < arrays { "'{1}'" } else { "'1'" });
