@@ -23,6 +23,7 @@ use kiosque_store::{Applied, ApplyError, Credentials, NewHash, NewHashes, Store}
 use kiosque_clock::{Clock, Entropy, NoEntropy};
 
 use crate::json_line::with_plain_types;
+use crate::toml_error::toml_error;
 pub use errors::FleetErrors;
 use errors::{FileError, Place};
 
@@ -43,6 +44,8 @@ pub enum Format {
 /// # Errors
 /// All errors, each with its entry, or the position at which the file is not TOML or JSON.
 pub fn parse(text: &str, format: Format, zone: &Zone) -> Result<Fleet, FleetErrors> {
+    // The byte order mark of some editors.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut errors = Errors(Vec::new());
     let given = match parse_whole(text, format) {
         Ok(given) => given,
@@ -71,7 +74,7 @@ pub fn parse(text: &str, format: Format, zone: &Zone) -> Result<Fleet, FleetErro
 /// The first error.
 fn parse_whole(text: &str, format: Format) -> Result<FleetFile, String> {
     match format {
-        Format::Toml => toml::from_str(text).map_err(|error| error.to_string()),
+        Format::Toml => toml::from_str(text).map_err(|error| toml_error(text, &error)),
         Format::Json => {
             let mut json = serde_json::Deserializer::from_str(text);
             let read = serde_path_to_error::deserialize(&mut json);
@@ -398,7 +401,11 @@ mod tests {
         let json = r#"{"device":[{"code":"d","name":"n","group":"g",
                     "aisle":[{"code":"1","product":"p","price":5}]}]}"#;
         let zone = Zone::utc();
-        assert_eq!(parse(toml, Format::Toml, &zone), parse(json, Format::Json, &zone));
+        let fleet = parse(toml, Format::Toml, &zone);
+        assert_eq!(parse(json, Format::Json, &zone), fleet);
+        for (text, format) in [(toml, Format::Toml), (json, Format::Json)] {
+            assert_eq!(parse(&format!("\u{feff}{text}"), format, &zone), fleet, "{format:?}");
+        }
     }
 
     /// A misspelt key or a value of another type hides no other error.

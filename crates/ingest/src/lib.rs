@@ -23,7 +23,9 @@ pub mod rejected;
 mod response_lists;
 mod storage_order;
 pub mod stream;
+mod toml_error;
 mod unknown_keys;
 
 pub use error::Error;
+pub use toml_error::toml_error;
 pub use unknown_keys::UnknownKeys;

@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use kiosque_broker::{
     Broker, BrokerOptions, DeviceLists, Listeners, WorkerLogin, broker_limits, serve,
 };
 use kiosque_client::session::Pace;
 use kiosque_client::{BaseUrl, Profile, read_text_file};
 use kiosque_clock::Clock;
+use kiosque_ingest::toml_error;
 use kiosque_listener::tls::{Certificate, Identity};
 use kiosque_listener::{Listener, PlainListener};
 use kiosque_remote::{Resolved, without_line_end};
@@ -99,13 +100,20 @@ fn read_password(file: &Path) -> anyhow::Result<String> {
 }
 
 fn read_workers(file: &Path) -> anyhow::Result<Vec<WorkerLogin>> {
-    let text = read_secret(file)?;
-    let workers: BTreeMap<String, String> =
-        toml::from_str(&text).with_context(|| file.display().to_string())?;
-    if workers.is_empty() {
-        bail!("{} has no worker; write NAME = \"PASSWORD\" on a line for each", file.display());
+    let (text, file) = (read_secret(file)?, file.display());
+    let expected = "write NAME = \"PASSWORD\" on a line for each";
+    let read: Result<BTreeMap<String, toml::Value>, _> = toml::from_str(&text);
+    let read =
+        read.map_err(|error| anyhow!("{file}: {}; {expected}", toml_error(&text, &error)))?;
+    if read.is_empty() {
+        bail!("{file} has no worker; {expected}");
     }
-    Ok(workers.iter().map(|(name, password)| WorkerLogin::new(name, password)).collect())
+    let login = |(name, password): (String, toml::Value)| match password {
+        toml::Value::String(password) => Ok(WorkerLogin::new(&name, &password)),
+        // The value may be a password without quotes.
+        _ => Err(anyhow!("{file}: {name} is not a text; {expected}")),
+    };
+    read.into_iter().map(login).collect()
 }
 
 /// Reads a file with a secret, and warns if other users of the machine can also read it.

@@ -15,6 +15,7 @@ use super::skip::SkipSection;
 use super::template::SUM;
 use super::texts::{Text, text, texts};
 use super::times::{TimeFormat, TimeFormats, formats, zone};
+use crate::toml_error::at_position;
 
 /// The sections of a mapping.
 #[derive(Deserialize)]
@@ -114,11 +115,7 @@ impl MappingError {
 
     /// Returns the error with its line and column in the text of the mapping.
     pub(super) fn in_text(self, text: &str) -> String {
-        let before = text.get(..self.at.start).unwrap_or_default();
-        let (lines, line) = before
-            .rsplit_once('\n')
-            .map_or((0, before), |(above, line)| (above.matches('\n').count() + 1, line));
-        format!("line {}, column {}: {}", lines + 1, line.chars().count() + 1, self.text)
+        at_position(text, self.at.start, self.text)
     }
 }
 

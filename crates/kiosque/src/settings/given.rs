@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::{Context, anyhow, bail};
 use clap::{Arg, ArgMatches, Args, Command};
 use kiosque_https_client::read_text_file;
+use kiosque_ingest::toml_error;
 use kiosque_model::setting::{self, OutOfRange};
 use toml::Value;
 
@@ -66,7 +67,8 @@ impl Given {
 
     /// Adds the values in the text of a settings file; errors begin with the file's name.
     pub(super) fn or_text(mut self, text: &str, file: impl fmt::Display) -> anyhow::Result<Given> {
-        let mut table: toml::Table = text.parse().with_context(|| file.to_string())?;
+        let parsed: Result<toml::Table, _> = text.parse();
+        let mut table = parsed.map_err(|error| anyhow!("{file}: {}", toml_error(text, &error)))?;
         let known: BTreeSet<String> = all_settings().map(|it| it.get_id().to_string()).collect();
         let unknown = table.keys().filter(|key| !known.contains(*key));
         let unknown: Vec<String> = unknown.map(|key| with_hint(key, &known)).collect();

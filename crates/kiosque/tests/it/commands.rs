@@ -167,6 +167,8 @@ fn a_wrong_input_is_named_with_its_file_and_key() {
         (&["apply", "absent.toml"], &["kiosque: absent.toml: No such file"]),
         (&["apply", "fleet.csv"], &["kiosque: fleet.csv: a fleet file is a .toml or a .json file"]),
         (&["apply", "half.toml"], &["half.toml: ", "line 1", "nothing was applied"]),
+        (&["status", "--store", "host=db password=SECRET"], &["is not an address like postgres"]),
+        (&["status", "--store", "postgres:///db"], &["has no host"]),
         (
             &["apply", "typo.toml"],
             &["typo.toml: device X: unknown key \"colour\"; known here are code, name"],
@@ -211,6 +213,8 @@ fn a_wrong_input_is_named_with_its_file_and_key() {
         (&["serve", "--hash-slots", "0"], &["kiosque: hash_slots: must be more than 0"]),
         (&["serve", "--ingest-threads", "0"], &["kiosque: ingest_threads: must be more than 0"]),
         (&["serve", "--online-window", "0s"], &["kiosque: online_window: must be more than 0"]),
+        (&["serve", "--json-max-depth", "0"], &["kiosque: json_max_depth: must be more than 0"]),
+        (&["serve", "--header-deadline", "0s"], &["kiosque: header_deadline: must be more than"]),
         (&["operator-key", "create", " "], &["kiosque: the key's name: must not be blank"]),
     ];
     for (args, wanted) in cases {
@@ -219,6 +223,7 @@ fn a_wrong_input_is_named_with_its_file_and_key() {
         for part in *wanted {
             assert!(ran.stderr.contains(part), "{args:?}: {:?} says no {part:?}", ran.stderr);
         }
+        assert!(!ran.stderr.contains("SECRET"), "{args:?}: {}", ran.stderr);
     }
 }
 

@@ -89,6 +89,13 @@ fn workers_may_have_names_of_their_own() {
     for refused in [LOG_IN, r#"{"username":"alice","password":"another"}"#] {
         assert_eq!(worker.call(TOKEN_PATH, None, refused).code(), -2, "{refused}");
     }
+    for (workers, at) in [("w1 = \"hunter\"2\"\n", "line 1, column 14"), ("w1 = 2\n", "w1 is not")]
+    {
+        let workers = place.sandbox.file("wrong.toml", workers);
+        let refused = Ran::of(&mut place.command("127.0.0.1:0", &["--workers", &workers]));
+        let refused = refused.failure().stderr;
+        assert!(refused.contains(at) && !refused.contains("hunter"), "{refused}");
+    }
     let status = status(&broker);
     let workers = "workers      alice: 1 session\nworkers      bob@example.com: 1 session\n";
     assert!(status.contains(workers), "{status}");

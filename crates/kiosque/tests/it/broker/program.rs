@@ -36,7 +36,7 @@ impl Place {
         Place { sandbox, server, password_file }
     }
 
-    fn command(&self, listen: &str, more: &[&str]) -> Command {
+    pub(super) fn command(&self, listen: &str, more: &[&str]) -> Command {
         self.command_before(&self.server.base, listen, more)
     }
 

@@ -67,8 +67,7 @@ impl Address {
         let mut hosts = each_host(&text).map(read_host).collect::<Result<Vec<_>, _>>()?;
         let requested = hosts.first().map(|host| host.config.get_ssl_mode());
         let mode = match (requested, &roots) {
-            (None, _) => return Err(invalid("has no host")),
-            (Some(SslMode::Disable | SslMode::Prefer), None) => SslMode::Disable,
+            (None | Some(SslMode::Disable | SslMode::Prefer), None) => SslMode::Disable,
             (_, Some(_)) => SslMode::Require,
             (_, None) => {
                 return Err(invalid(&format!(
@@ -102,20 +101,26 @@ fn invalid(why: &str) -> Error {
     Error::Data(why.to_owned())
 }
 
-/// Returns each host of an address, with the address of that host only.
+/// Returns each host of an address, with the address of that host only. As in the client library,
+/// a user and a password end at the first `@`, whatever is before it.
 fn each_host(text: &str) -> impl Iterator<Item = (String, String)> {
     let (scheme, rest) = text.split_once("://").unwrap_or(("postgres", text));
-    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-    let (user, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
-    let user = if user.is_empty() { String::new() } else { format!("{user}@") };
+    let (user, rest) = rest.split_at(rest.find('@').map_or(0, |at| at + 1));
+    let (hosts, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
     hosts.split(',').map(move |host| (host.to_owned(), format!("{scheme}://{user}{host}{path}")))
 }
 
 fn read_host((name, text): (String, String)) -> Result<Host, Error> {
+    if name.contains('@') {
+        return Err(invalid("has more than one @; in a password, write it as %40"));
+    }
     let mut config: Config = text.parse().map_err(|error: tokio_postgres::Error| {
         let why = std::error::Error::source(&error).map(ToString::to_string);
         invalid(&why.unwrap_or_else(|| error.to_string()))
     })?;
+    if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+        return Err(invalid("has no host"));
+    }
     config.target_session_attrs(TargetSessionAttrs::ReadWrite);
     if config.get_application_name().is_none() {
         config.application_name(APPLICATION);
@@ -173,9 +178,10 @@ mod tests {
         let text = "postgres://ops:p%40ss@one:5433,two/kiosque?connect_timeout=2";
         assert_eq!(shown_address(text), "the database kiosque on one:5433, two");
         assert_eq!(shown_address("postgres://ops@one"), "the database ops on one");
-        for text in ["postgres://ops:se/cret@one/db", "postgres://ops:se?cret@one/db", "secret"] {
-            assert!(!shown_address(text).contains("cret"), "{}", shown_address(text));
+        for text in ["postgres://ops:se/cret@one/db", "postgres://ops:se?cret@one/db"] {
+            assert_eq!(shown_address(text), "the database db on one");
         }
+        assert_eq!(shown_address("secret"), "the database");
     }
 
     #[test]
@@ -185,6 +191,11 @@ mod tests {
             ("postgres://a:secret@b?sslmode=verify-full", "sslmode=verify-full needs sslrootcert"),
             ("postgre://ops:secret@one/db", "postgres://"),
             ("", "postgres://"),
+            ("host=one user=ops password=secret", "postgres://"),
+            ("ops:secret@one/db", "postgres://"),
+            ("postgres://ops:s@secret@one/db", "%40"),
+            ("postgres:///db", "has no host"),
+            ("postgres://ops:secret@/db", "has no host"),
             ("postgres://ops:secret@one/db?colour=red", "colour"),
             ("postgres://ops:secret@one/db?sslrootcert=/none.pem", "/none.pem"),
         ] {
