@@ -6,19 +6,19 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::setting::{self, duration, positive};
+use crate::setting::{self, duration, positive, positive_duration};
 
 /// The limits of a server.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 #[command(next_help_heading = "Limits")]
 pub struct Limits {
     /// Largest request body, in bytes.
-    #[arg(long, default_value_t = 1 << 20)]
+    #[arg(long, default_value_t = 1 << 20, value_parser = positive::<usize>)]
     pub body_max_bytes: usize,
     /// Maximum nesting depth of a JSON body.
     ///
     /// The outermost object has depth 1.
-    #[arg(long, default_value_t = 32)]
+    #[arg(long, default_value_t = 32, value_parser = positive::<usize>)]
     pub json_max_depth: usize,
     /// Largest page size.
     #[arg(long, default_value_t = 1_000, value_parser = positive::<i64>)]
@@ -34,12 +34,12 @@ pub struct Limits {
     #[arg(long, default_value_t = 500_000, value_parser = positive::<i64>)]
     pub dashboard_work_max: i64,
     /// Maximum device codes in the filter of a dashboard.
-    #[arg(long, default_value_t = 1_000)]
+    #[arg(long, default_value_t = 1_000, value_parser = positive::<usize>)]
     pub device_codes_max: usize,
     /// Maximum size of the request headers, in bytes.
     ///
     /// Larger headers are answered with HTTP 431, and the connection is closed.
-    #[arg(long, default_value_t = 32 << 10)]
+    #[arg(long, default_value_t = 32 << 10, value_parser = positive::<usize>)]
     pub header_max_bytes: usize,
     /// Concurrent connections of a listener.
     ///
@@ -55,7 +55,7 @@ pub struct Limits {
     #[arg(help_heading = "Network")]
     pub connections_per_source_max: usize,
     /// Maximum concurrent HTTP/2 streams of a connection.
-    #[arg(long, default_value_t = 64, value_parser = str::parse::<u32>, help_heading = "Network")]
+    #[arg(long, default_value_t = 64, value_parser = positive::<u32>, help_heading = "Network")]
     pub http2_streams_max: u32,
     /// Maximum unsent bytes of answers on one connection.
     ///
@@ -82,21 +82,21 @@ pub struct Limits {
     /// Timeout of a TLS handshake.
     ///
     /// It starts when the connection is accepted.
-    #[arg(long, default_value = "10s", value_parser = duration, help_heading = "TLS")]
+    #[arg(long, default_value = "10s", value_parser = positive_duration, help_heading = "TLS")]
     pub tls_handshake_deadline: Duration,
     /// Timeout between the TLS handshake and the first byte of a request.
-    #[arg(long, default_value = "10s", value_parser = duration, help_heading = "Network")]
+    #[arg(long, default_value = "10s", value_parser = positive_duration, help_heading = "Network")]
     pub first_byte_deadline: Duration,
     /// Timeout for the headers of a request, from its first byte.
-    #[arg(long, default_value = "10s", value_parser = duration, help_heading = "Network")]
+    #[arg(long, default_value = "10s", value_parser = positive_duration, help_heading = "Network")]
     pub header_deadline: Duration,
     /// Timeout for the body of a request, from the end of its headers.
-    #[arg(long, default_value = "15s", value_parser = duration, help_heading = "Network")]
+    #[arg(long, default_value = "15s", value_parser = positive_duration, help_heading = "Network")]
     pub body_deadline: Duration,
     /// Idle timeout of a connection and of an operator's stream.
     ///
     /// Also the write timeout of a response that the client does not read.
-    #[arg(long, default_value = "75s", value_parser = duration, help_heading = "Network")]
+    #[arg(long, default_value = "75s", value_parser = positive_duration, help_heading = "Network")]
     pub idle_deadline: Duration,
     /// Concurrent password hashes, separately for known sources and all others [default: cores - 1,
     /// at least 1].
