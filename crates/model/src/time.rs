@@ -215,7 +215,11 @@ impl Zone {
             }
             Some(Shape::Offset) => {
                 let parts = Pieces::parse(text).map_err(|_| impossible())?;
+                // The calendar has offsets of up to 25:59:59, RFC 3339 of up to 23:59.
                 let offset = parts.to_numeric_offset().ok_or_else(impossible)?;
+                if offset.seconds().abs() >= 24 * 3_600 {
+                    return Err(impossible());
+                }
                 let time = parts.time().ok_or_else(impossible)?;
                 self.instant(parts.date().to_datetime(time), offset, text)
             }
@@ -461,6 +465,9 @@ mod tests {
             ("9999-12-31T22:59:59.999Z", Some(253_402_297_199_999)),
             ("9999-12-31T23:00:00Z", None),
             ("9999-12-31T23:59:59+23:00", Some(253_402_217_999_000)),
+            ("2022-01-03T09:00:00+23:59", Some(1_641_114_060_000)),
+            ("2022-01-03T09:00:00+24:00", None),
+            ("2022-01-03T09:00:00-25:59", None),
             ("1970-01-01T00:59:59+01:00", None),
             ("1970-01-01 01:00:00", Some(0)),
             ("2022-01-03T09:00:00+0800", None),
