@@ -19,7 +19,7 @@ pub(super) async fn receive(caller: Caller<'_>) -> Result<ActivityReceived, Fail
     let mut heartbeats = Heartbeats::default();
     let mut key = StreamKey::new(ReceiveActivity, call)?;
     let idle_deadline = app.settings.limits.idle_deadline;
-    let mut lines = Lines::of(body, Splitter::of(call.head), idle_deadline);
+    let mut lines = Lines::of(body, Splitter::of(call.head)?, idle_deadline);
     while let Some(chunk) = key.next_chunk(&mut lines, CHUNK_BYTES).await? {
         heartbeats.record(&app.store, chunk, app.clock.now()).await?;
     }

@@ -44,15 +44,24 @@ pub(super) enum Splitter {
 
 impl Splitter {
     /// Returns the splitter of a request: bodies of `application/json` are JSON, all others lines.
-    pub(super) fn of(head: &Parts) -> Splitter {
+    ///
+    /// # Errors
+    /// The body is compressed: each of its lines would be rejected.
+    pub(super) fn of(head: &Parts) -> Result<Splitter, Failure> {
+        let coding = head.headers.get(header::CONTENT_ENCODING);
+        let coding = coding.filter(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"));
+        if let Some(coding) = coding {
+            let reason = format!("The body has the content encoding {coding:?}; send it without");
+            return Err(Failure::denied(StatusCode::BAD_REQUEST, reason));
+        }
         let is_json = head.headers.get(header::CONTENT_TYPE).is_some_and(|value| {
             let kind = value.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
             kind.trim_ascii().eq_ignore_ascii_case(b"application/json")
         });
-        match is_json {
+        Ok(match is_json {
             true => Splitter::Json(JsonSplitter::default()),
             false => Splitter::Lines(LineSplitter::default()),
-        }
+        })
     }
 
     /// Consumes bytes as [`LineSplitter::push`] does.

@@ -15,7 +15,7 @@ pub(super) async fn receive(caller: Caller<'_>) -> Result<OrdersReceived, Failur
     let mut stream = intake.admit(holder.name)?;
     let mut key = StreamKey::new(ReceiveOrders, call)?;
     let idle_deadline = call.app.settings.limits.idle_deadline;
-    let mut lines = Lines::of(body, Splitter::of(call.head), idle_deadline);
+    let mut lines = Lines::of(body, Splitter::of(call.head)?, idle_deadline);
     let ended = loop {
         if stream.has_failed() {
             break Ok(());

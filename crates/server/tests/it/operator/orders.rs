@@ -157,3 +157,18 @@ async fn orders_are_accepted_over_http2_and_with_any_content_type() {
     let reply = sender.send_request(request.body(body).unwrap()).await.unwrap();
     assert_eq!(counts(&kiosque_testkit::Reply::of(reply).await), [700, 0, 0, 0]);
 }
+
+/// The lines of a compressed body would all be rejected in an answer with HTTP 200.
+#[tokio::test]
+async fn a_compressed_body_is_refused() {
+    let (server, key) = with_key("orders").await;
+    let mut sender = server.connect_operator_http2().await;
+    for (coding, status) in [("gzip", 400), ("identity", 200)] {
+        let request = http::Request::post(format!("https://localhost{ORDERS_CALL}"));
+        let request = request.header("authorization", format!("Bearer {key}"));
+        let request = request.header("content-encoding", coding);
+        let body = http_body_util::Full::from(lines("h", 1));
+        let reply = sender.send_request(request.body(body).unwrap()).await.unwrap();
+        assert_eq!(reply.status(), status, "{coding}");
+    }
+}
