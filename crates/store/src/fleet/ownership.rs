@@ -55,7 +55,7 @@ impl Move<'_> {
     }
 
     /// Returns the periods after the move, or the error to report. The first owner owns all earlier
-    /// time.
+    /// time, so that it cannot be planned.
     pub(super) fn applied_to(
         &self,
         periods: &[Period],
@@ -63,6 +63,11 @@ impl Move<'_> {
     ) -> Result<Vec<Period>, String> {
         let mut kept = self.kept(periods, now).to_vec();
         let since = match (kept.last(), self.since) {
+            (None, Some(since)) if since > now => {
+                return Err("since: the device is new, so that this group would own it at once; \
+                            apply it with its present group first, or without since"
+                    .to_owned());
+            }
             (None, _) => UnixMs(0),
             (Some(last), _) if last.group_no == self.to.group_no => {
                 let is_another = |since| last.since.0 != 0 && since != last.since;
@@ -165,7 +170,7 @@ mod tests {
     fn a_move_takes_effect_now_or_at_its_since() {
         for (old, to, since, new) in [
             ("", "a", None, "a@0"),
-            ("", "a", Some(500), "a@0"),
+            ("", "a", Some(7), "a@0"),
             ("a@0", "b", None, "a@0 b@100"),
             ("a@0", "b", Some(7), "a@0 b@7"),
             ("a@0", "b", Some(500), "a@0 b@500"),
@@ -202,7 +207,10 @@ mod tests {
     fn a_period_that_has_begun_stays() {
         let another = "since: the device moved to group b at another time, which is not changed";
         let not_after = "since: is not after the move to group b";
+        let is_new = "since: the device is new, so that this group would own it at once; apply it \
+                      with its present group first, or without since";
         for (old, to, since, error) in [
+            ("", "a", Some(500), is_new),
             ("a@0 b@7", "b", Some(8), another),
             ("a@0 b@7", "b", Some(500), another),
             ("a@0 b@7", "c", Some(7), not_after),

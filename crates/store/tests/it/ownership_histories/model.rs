@@ -103,6 +103,7 @@ impl Model {
             owners.pop();
         }
         match (owners.last().copied(), since) {
+            (None, Some(since)) if since > now => return Outcome::Refused,
             (None, _) => owners.push((group, 0)),
             (Some((last, start)), since) if last == group => {
                 if since.is_some_and(|since| start != 0 && since != start) {
