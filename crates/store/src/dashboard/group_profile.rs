@@ -197,7 +197,8 @@ impl Reports<'_> {
         let is_late = skipped >= LOADED_BY_PAGES_MAX;
         let most = if is_late { LOADED_BY_LATE_PAGES_MAX } else { LOADED_BY_PAGES_MAX };
         if loads && (1..=most).contains(&page.0) {
-            self.load_profile(&claim, filter.as_ref(), most).await?;
+            // This page has been read, so that a failure only costs the later ones.
+            let _ = self.load_profile(&claim, filter.as_ref(), most).await;
         }
         Ok(page)
     }
