@@ -15,7 +15,7 @@ use crate::accounts::group_id;
 use crate::cooperative::yield_if_due;
 use crate::error::Error;
 use crate::histories::ChangeCounter;
-use crate::orders::blocks::{BlockChanges, blocked_seq};
+use crate::orders::blocks::{ChangedBlocks, blocked_seq};
 use crate::record::dictionaries::Dictionary;
 use crate::record::stored::StoredOrder;
 use crate::record::{Incoming, order_id_of, sale};
@@ -69,7 +69,7 @@ pub(super) struct GroupWriter<'a> {
     /// Orders whose internal trade number an update has cleared.
     cleared: Vec<[Value<'static>; 2]>,
     ledgers: BTreeMap<DeviceNo, Ledger>,
-    blocks: BlockChanges,
+    blocks: ChangedBlocks,
     last_change: i64,
     /// The change numbers before the batch.
     counter: ChangeCounter,
@@ -125,7 +125,7 @@ impl<'a> GroupWriter<'a> {
             holders,
             cleared: Vec::new(),
             ledgers,
-            blocks: BlockChanges::default(),
+            blocks: ChangedBlocks::default(),
             last_change: counter.last_change_no,
             counter,
             refunding: 0,
@@ -241,7 +241,7 @@ impl<'a> GroupWriter<'a> {
         self.update_holders(order.order_id.as_str(), stored.trade_no_in.as_deref(), &new);
         let blocked_seq = self.ledger_of(ownership.device, order)?.blocked_seq;
         if new.seq <= blocked_seq && new.trade_start != stored.trade_start {
-            self.blocks.widen(ownership.device, new.seq, new.trade_start);
+            self.blocks.insert(ownership.device, new.seq);
         }
         if let Some(at) = stored.sale_at {
             let old = sale::sale_of(stored.record.text().as_bytes(), at)?;
@@ -326,9 +326,10 @@ impl<'a> GroupWriter<'a> {
             let (order, record) = state.packed((self.group, id), change, dictionary)?;
             packed.push((kind, order, record));
         }
-        let rows = |wanted| {
-            let rows = packed.iter().filter(move |(kind, ..)| *kind == wanted);
-            rows.map(|(_, order, record)| StoredOrder { record, ..*order })
+        let write_of = |wanted| {
+            let orders = packed.iter().filter(move |(kind, ..)| *kind == wanted);
+            let orders = orders.map(|(_, order, record)| StoredOrder { record, ..*order });
+            order_row::write_orders(write, self.group, wanted, orders)
         };
         self.ledgers.retain(|_, ledger| ledger.active_ms.is_some());
         let ledgers = self.ledgers.values().map(|ledger| {
@@ -340,8 +341,8 @@ impl<'a> GroupWriter<'a> {
         write.execute_each(&CLEAR_TRADE_NO_IN, self.cleared.iter(), &group).await?;
         try_join!(
             biased;
-            order_row::insert_orders(write, self.group, rows(WriteKind::Insert)),
-            order_row::update_orders(write, self.group, rows(WriteKind::Update)),
+            write_of(WriteKind::Insert),
+            write_of(WriteKind::Update),
             write.execute_each(&SET_LEDGER, ledgers, &group),
             self.write_change_counter(),
             sums.write(write, self.group),

@@ -2,6 +2,7 @@
 
 use kiosque_model::GroupNo;
 
+use super::order_state::WriteKind;
 use crate::db::{Read, Write};
 use crate::error::Error;
 use crate::record::stored::{StoredOrder, order_columns};
@@ -27,11 +28,13 @@ statements! {
         cross join group_changes g where g.group_no = $group_no";
     UPDATE_ORDERS(group_no) = "update orders set trade_start_ms = r.trade_start_ms,
             change_no = r.change_no, sale_at_ms = r.sale_at_ms, sale = r.sale,
-            trade_no = r.trade_no, trade_no_in = r.trade_no_in, record = r.record
+            arrival_no = r.arrival_no, trade_no = r.trade_no, trade_no_in = r.trade_no_in,
+            record = r.record
         from {rows r: device_no bigint, seq bigint, trade_start_ms bigint, change_no bigint,
-            sale_at_ms bigint, sale bytea, trade_no text, trade_no_in text, record bytea}
+            sale_at_ms bigint, sale bytea, arrival_no bigint, order_id text, trade_no text,
+            trade_no_in text, record bytea}
         where orders.group_no = $group_no and orders.device_no = r.device_no
-            and orders.seq = r.seq";
+            and orders.seq = r.seq and orders.order_id = r.order_id";
 }
 
 /// Visits the stored orders of a group that have one of the ids, each with this id, or with the
@@ -52,12 +55,17 @@ pub(super) async fn read_orders(
     read.each_of(&STORED_ORDERS, ids, &[group.into()], visit).await
 }
 
-/// Inserts orders of a group.
-pub(super) async fn insert_orders<'v>(
+/// Inserts or updates orders of a group. The position and the id of an order never change.
+pub(super) async fn write_orders<'v>(
     write: &Write<'_>,
     group: GroupNo,
+    kind: WriteKind,
     orders: impl Iterator<Item = StoredOrder<'v>>,
 ) -> Result<(), Error> {
+    let statement = match kind {
+        WriteKind::Insert => &INSERT_ORDERS,
+        WriteKind::Update => &UPDATE_ORDERS,
+    };
     let rows = orders.map(|order| {
         [
             order.device_no.into(),
@@ -73,27 +81,5 @@ pub(super) async fn insert_orders<'v>(
             order.record.into(),
         ]
     });
-    write.execute_each(&INSERT_ORDERS, rows, &[group.into()]).await
-}
-
-/// Updates orders of a group. The position, the id and the arrival of an order never change.
-pub(super) async fn update_orders<'v>(
-    write: &Write<'_>,
-    group: GroupNo,
-    orders: impl Iterator<Item = StoredOrder<'v>>,
-) -> Result<(), Error> {
-    let rows = orders.map(|order| {
-        [
-            order.device_no.into(),
-            order.seq.into(),
-            order.trade_start_ms.into(),
-            order.change_no.into(),
-            order.sale_at_ms.into(),
-            order.sale.into(),
-            order.trade_no.into(),
-            order.trade_no_in.into(),
-            order.record.into(),
-        ]
-    });
-    write.execute_each(&UPDATE_ORDERS, rows, &[group.into()]).await
+    write.execute_each(statement, rows, &[group.into()]).await
 }
