@@ -25,7 +25,6 @@ row! {
         code, show_name, price, show_price, currency, max_stock, curr_stock, is_enable, is_broken,
         goods_id, goods_name,
     }
-    struct StoredRow { device_no: DeviceNo, element: String }
 }
 
 statements! {
@@ -47,7 +46,7 @@ statements! {
         from {rows r: goods text} cross join aisles a where a.goods_id = r.goods";
     DEVICES_AFTER(device_no, count) -> DeviceNo = "select device_no from devices
         where device_no > $device_no order by device_no limit $count";
-    STORED_OF() -> StoredRow = "select t.device_no, t.element
+    STORED_OF() -> (DeviceNo, String) = "select t.device_no, t.element
         from {rows r: device bigint} cross join aisle_texts t where t.device_no = r.device";
 }
 
@@ -93,9 +92,8 @@ pub(crate) async fn outdated(read: &Read<'_>) -> Result<Vec<String>, Error> {
 /// Returns the elements of devices that differ from the stored ones.
 async fn outdated_of(read: &Read<'_>, devices: &[DeviceNo]) -> Result<Vec<Made>, Error> {
     let rows = numbers(devices.iter().copied());
-    let stored: Vec<StoredRow> = read.all_of(&STORED_OF, &rows, &[]).await?;
-    let stored: HashMap<DeviceNo, String> =
-        stored.into_iter().map(|row| (row.device_no, row.element)).collect();
+    let stored = read.all_of(&STORED_OF, &rows, &[]).await?;
+    let stored: HashMap<DeviceNo, String> = stored.into_iter().collect();
     let mut made = elements(read, devices).await?;
     made.retain(|made| stored.get(&made.device) != Some(&made.element));
     Ok(made)

@@ -30,7 +30,6 @@ row! {
         used_at_ms: UnixMs,
         expires_at_ms: UnixMs,
     }
-    struct LinkRow { key_digest: String, expires_at_ms: UnixMs }
 }
 
 statements! {
@@ -59,7 +58,7 @@ statements! {
     SESSIONS_PASSED(latest_ms, end_max_ms) = "delete from console_sessions
         where opened_at_ms is not null
             and (expires_at_ms <= $latest_ms or expires_at_ms > $end_max_ms)";
-    LINK(link_digest) -> LinkRow = "select key_digest, expires_at_ms from console_sessions
+    LINK(link_digest) -> (String, UnixMs) = "select key_digest, expires_at_ms from console_sessions
         where session_digest = $link_digest and opened_at_ms is null";
     ADD_LINK(link_digest, key_digest, expires_at_ms) = "insert into console_sessions
             (session_digest, key_digest, expires_at_ms)
@@ -215,7 +214,7 @@ impl Operators<'_> {
                 keys::holder_of_live_key(self.0, key.as_str()).await?.is_some()
             }
             SignInProof::Link(link) => {
-                self.0.db.one::<LinkRow>(&LINK, &[link.as_str().into()]).await?.is_some()
+                self.0.db.one::<(String, UnixMs)>(&LINK, &[link.as_str().into()]).await?.is_some()
             }
         })
     }
@@ -313,12 +312,13 @@ async fn spend(
     now: UnixMs,
 ) -> Result<Option<String>, Error> {
     let digest = [link.as_str().into()];
-    let Some(row) = write.one::<LinkRow>(&LINK, &digest).await? else { return Ok(None) };
+    let link = write.one::<(String, UnixMs)>(&LINK, &digest).await?;
+    let Some((key_digest, expires_at)) = link else { return Ok(None) };
     let is_spent = write.execute(&END, &digest).await? == 0;
     // A link from the future was created before the clock was set back.
-    let left_ms = row.expires_at_ms.0.saturating_sub(now.0);
+    let left_ms = expires_at.0.saturating_sub(now.0);
     let is_valid = !is_spent && (1..=LINK_VALIDITY_MS + CLOCKS_DIFFER_MS).contains(&left_ms);
-    Ok(is_valid.then_some(row.key_digest))
+    Ok(is_valid.then_some(key_digest))
 }
 
 async fn open(

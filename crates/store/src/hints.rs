@@ -127,11 +127,7 @@ impl KnownDevices {
     }
 
     /// Adds the devices that a filter of a group has found.
-    pub(crate) fn insert(
-        &self,
-        group: GroupNo,
-        found: impl ExactSizeIterator<Item = (String, DeviceNo)>,
-    ) {
+    pub(crate) fn insert(&self, group: GroupNo, found: Vec<(String, DeviceNo)>) {
         let mut known = lock_ignoring_poison(&self.0);
         if known.len() >= KNOWN_GROUPS_MAX {
             known.clear();

@@ -25,7 +25,6 @@ row! {
         revoked_at_ms: Option<UnixMs>,
         used_at_ms: Option<UnixMs>,
     }
-    struct SessionUse { key_digest: String, used_at_ms: UnixMs }
 }
 
 statements! {
@@ -33,7 +32,7 @@ statements! {
         from operator_keys where key_digest = $key_digest and revoked_at_ms is null";
     STORE_USE(key_digest, now_ms) = "update operator_keys set used_at_ms = $now_ms
         where key_digest = $key_digest";
-    SESSION_USES() -> SessionUse = "select key_digest, max(used_at_ms) as used_at_ms
+    SESSION_USES() -> (String, UnixMs) = "select key_digest, max(used_at_ms)
         from console_sessions where opened_at_ms is not null group by key_digest";
     LIVE_KEY(key_name) -> UnixMs = "select created_at_ms from operator_keys
         where key_name = $key_name and revoked_at_ms is null";
@@ -155,9 +154,8 @@ impl Operators<'_> {
     /// The store failed.
     pub async fn keys(self) -> Result<Vec<KeyEntry>, Error> {
         let read = async move |read: &Read<'_>| {
-            let uses = read.all::<SessionUse>(&SESSION_USES, &[]).await?;
-            let uses: HashMap<String, UnixMs> =
-                uses.into_iter().map(|of| (of.key_digest, of.used_at_ms)).collect();
+            let uses = read.all(&SESSION_USES, &[]).await?;
+            let uses: HashMap<String, UnixMs> = uses.into_iter().collect();
             let entry = |row: KeyRow| {
                 let KeyHolder { name, rights } = row.holder.parse()?;
                 Ok(KeyEntry {

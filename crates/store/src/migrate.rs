@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::db::{WhenAbsent, Write};
 use crate::error::Error;
-use crate::sql::{row, statements};
+use crate::sql::statements;
 
 struct Migration {
     number: i64,
@@ -23,15 +23,11 @@ const FIRST: Migration =
 
 const MIGRATIONS: &[Migration] = &[FIRST];
 
-row! {
-    struct Applied { number: i64, checksum: String }
-}
-
 statements! {
     RECORD(number, name, checksum, applied_at_ms) = "insert into migrations
             (number, name, checksum, applied_at_ms)
         values ($number, $name, $checksum, $applied_at_ms)";
-    APPLIED() -> Applied = "select number, checksum from migrations order by number";
+    APPLIED() -> (i64, String) = "select number, checksum from migrations order by number";
 }
 
 /// Creates the table of migrations.
@@ -78,11 +74,11 @@ async fn run(
 ) -> Result<(), Error> {
     write.take_layout_lock().await?;
     write.script(CREATE_REGISTER).await?;
-    let done: Vec<Applied> = write.all(&APPLIED, &[]).await?;
+    let done: Vec<(i64, String)> = write.all(&APPLIED, &[]).await?;
     if done.is_empty() && when_absent == WhenAbsent::Refuse {
         return Err(Error::NoData);
     }
-    for Applied { number, checksum } in &done {
+    for (number, checksum) in &done {
         let known = migrations.iter().find(|migration| migration.number == *number);
         match known {
             Some(known) if checksum_of(known.text) == *checksum => {}

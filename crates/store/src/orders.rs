@@ -31,19 +31,17 @@ row! {
         before_first_seq: i64,
         last_seq: i64,
     }
-    /// The state is the same in all rows.
-    struct PageRow<'r> { state: PageState, order: Option<StoredOrder<'r>> }
 }
 
 statements! {
     [blocks, changes, following, in_span]
-    /// The state of the page with each of its orders; the state alone if the page has no orders, or
-    /// if the caller knows the current orders of this state. The page excludes the newest `skip`
-    /// orders, and those from the `end`-th on.
+    /// The state of the page, the same in all rows, with each of its orders; the state alone if the
+    /// page has no orders, or if the caller knows the current orders of this state. The page
+    /// excludes the newest `skip` orders, and those from the `end`-th on.
     PAGE(
         group_no, device_code, now_ms, with_history, skip, end, known_change_no, known_history,
         known_archived_seq
-    ) -> PageRow<'_> = concat!(
+    ) -> (PageState, Option<StoredOrder<'_>>) = concat!(
         "select g.last_change_no, g.history,
             case when $with_history then l.first_seq - 1 else l.archived_seq end
                 as before_first_seq,
@@ -264,7 +262,7 @@ struct PageRows {
 
 impl PageRows {
     fn add(&mut self, row: &Row<'_>, dictionaries: &Dictionaries) -> Result<(), Error> {
-        let PageRow { state, order } = row.read()?;
+        let (state, order): (_, Option<StoredOrder<'_>>) = row.read()?;
         self.state = Some(state);
         if let Some(order) = order {
             self.orders += 1;

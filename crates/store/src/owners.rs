@@ -21,14 +21,13 @@ row! {
         since_ms: UnixMs,
         device_no: DeviceNo,
     }
-    struct LedgerRow<'r> { device_code: &'r str, group_no: GroupNo }
 }
 
 statements! {
     PERIODS() -> PeriodRow<'_> = "select d.device_code, o.group_no, o.since_ms, o.device_no
         from {rows r: code text} cross join devices d
         cross join device_owners o where d.device_code = r.code and o.device_no = d.device_no";
-    LEDGERS() -> LedgerRow<'_> = "select l.device_code, l.group_no
+    LEDGERS() -> (&str, GroupNo) = "select l.device_code, l.group_no
         from {rows r: code text} cross join ledger l where l.device_code = r.code";
     /// The devices that came to a group after a time, and belong to it now.
     MOVED(from_ms, now_ms) -> DeviceNo = "select o.device_no
@@ -172,7 +171,7 @@ impl Owners {
         })
         .await?;
         read.each_of(&LEDGERS, &rows, &[], |row| {
-            let LedgerRow { device_code, group_no } = row.read()?;
+            let (device_code, group_no): (&str, _) = row.read()?;
             if let Some(Some(ownership)) = found.get_mut(device_code) {
                 ownership.groups.push(group_no);
             }

@@ -24,7 +24,6 @@ pub use unproven::Unproven;
 
 row! {
     for SessionRow<'r> { account, selected_group, token_digest, expires_at, is_open }
-    struct SessionAndGroup<'r> { session: SessionRow<'r>, filtered_group: Option<GroupNo> }
 }
 
 statements! {
@@ -35,7 +34,7 @@ statements! {
             ), false) as is_open
         from sessions s where s.account_no = $account_no";
     /// The session, and an open group of the account by its id.
-    SESSION_AND_GROUP(account_no, group_id) -> SessionAndGroup<'_> = "select
+    SESSION_AND_GROUP(account_no, group_id) -> (SessionRow<'_>, Option<GroupNo>) = "select
             s.account_no as account, s.group_no as selected_group, s.token_digest,
             s.expires_at_ms as expires_at, coalesce((
                 select g.active from account_groups ag join groups g on g.group_no = ag.group_no
@@ -100,8 +99,8 @@ impl<R: Send> CheckedRead for ScopedRead<R> {
 
     fn prove(&mut self, row: Option<&Row<'_>>) -> Result<ControlFlow<()>, Refused> {
         let row = row.ok_or(Refusal::TokenInvalid)?;
-        let SessionAndGroup { session, filtered_group } = match self.filtered_id() {
-            None => SessionAndGroup { session: row.read()?, filtered_group: None },
+        let (session, filtered_group) = match self.filtered_id() {
+            None => (row.read()?, None),
             Some(_) => row.read()?,
         };
         let session = Session::prove(&self.claim, &session)?;

@@ -11,15 +11,11 @@ use super::{insert, insert_as};
 use crate::db::Write;
 use crate::error::Error;
 use crate::metadata;
-use crate::sql::{row, statements};
-
-row! {
-    struct RecordedEvent { at_ms: UnixMs, request_id: Option<String> }
-}
+use crate::sql::statements;
 
 statements! {
-    RECORDED_EVENT(entry_no) -> RecordedEvent = "select at_ms, request_id from audit
-        where entry_no = $entry_no";
+    RECORDED_EVENT(entry_no) -> (UnixMs, Option<String>) = "select at_ms, request_id
+        from audit where entry_no = $entry_no";
 }
 
 /// Events to be recorded together, once. Cheap to clone.
@@ -43,8 +39,8 @@ impl PendingEvents {
         let entry_no = metadata::take(write, metadata::AUDIT, 1).await?;
         let attempted_no = self.attempted_no.load(Ordering::Relaxed);
         let recorded = write.one(&RECORDED_EVENT, &[attempted_no.into()]).await?;
-        let is_first = |recorded: RecordedEvent| {
-            recorded.at_ms == first.at && recorded.request_id == first.request_id
+        let is_first = |(at, request_id): (UnixMs, Option<String>)| {
+            at == first.at && request_id == first.request_id
         };
         if recorded.is_some_and(is_first) {
             return Ok(());

@@ -12,21 +12,17 @@ use crate::cache::Key;
 use crate::db::{Bound, Reading};
 use crate::error::{Error, Refused};
 use crate::scoped::{HintedGroup, presumed_group, scoped};
-use crate::sql::{Row, row, statements};
+use crate::sql::{Row, statements};
 use crate::versions::{Versions, versions};
 use crate::views::Reports;
 
-row! {
-    struct ElementRow<'r> { device_code: &'r str, element: &'r str }
-}
-
 statements! {
-    AISLES(group_no, now_ms, after, size) -> ElementRow<'_> = "select o.device_code, t.element
+    AISLES(group_no, now_ms, after, size) -> (&str, &str) = "select o.device_code, t.element
         from device_owners o join aisle_texts t on t.device_no = o.device_no
         where o.group_no = $group_no and o.device_code > $after and o.since_ms <= $now_ms
             and o.until_ms > $now_ms and o.listed
         order by o.device_code limit $size";
-    AISLES_OF(group_no, now_ms) -> ElementRow<'_> = "select o.device_code, t.element
+    AISLES_OF(group_no, now_ms) -> (&str, &str) = "select o.device_code, t.element
         from {each r: code text}
         cross join device_owners o
         join aisle_texts t on t.device_no = o.device_no
@@ -106,7 +102,7 @@ impl Reports<'_> {
 /// Reads the elements of devices, which are sent as stored. One that is not JSON is damaged.
 fn elements(devices: Bound, most_bytes: usize) -> Reading<PartElements> {
     devices.fold(PartElements::default(), move |elements: &mut PartElements, row: &Row<'_>| {
-        let ElementRow { device_code, element } = row.read()?;
+        let (device_code, element): (&str, &str) = row.read()?;
         if elements.begin(device_code, most_bytes) {
             serde_json::from_str::<serde::de::IgnoredAny>(element).map_err(|error| {
                 Error::Data(format!("device {device_code:?}: its stored aisles: {error}"))

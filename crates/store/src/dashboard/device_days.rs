@@ -6,16 +6,12 @@ use kiosque_model::{Day, DeviceCode, DeviceNo, GroupNo};
 use super::device_sums::each_day_of_device;
 use crate::db::{Deadline, Read};
 use crate::error::Error;
-use crate::sql::{row, statements};
+use crate::sql::statements;
 use crate::views::Reports;
-
-row! {
-    struct OwnerRow { device_no: DeviceNo, group_no: GroupNo }
-}
 
 statements! {
     /// The groups that have, had or will have a device.
-    GROUPS_OF_DEVICE(code) -> OwnerRow = "select distinct o.device_no, o.group_no
+    GROUPS_OF_DEVICE(code) -> (DeviceNo, GroupNo) = "select distinct o.device_no, o.group_no
         from devices d cross join device_owners o
         where d.device_code = $code and o.device_no = d.device_no order by o.group_no";
 }
@@ -32,14 +28,13 @@ impl Reports<'_> {
         days: (Day, Day),
     ) -> Result<Vec<(Day, String, Totals)>, Error> {
         let list = async move |read: &Read<'_>| {
-            let owners: Vec<OwnerRow> =
-                read.all(&GROUPS_OF_DEVICE, &[code.as_str().into()]).await?;
+            let owners = read.all(&GROUPS_OF_DEVICE, &[code.as_str().into()]).await?;
             let mut sales = Vec::new();
-            for OwnerRow { device_no, group_no } in owners {
+            for owner in owners {
                 let add = |day, currency: &str, totals| {
                     sales.push((day, currency.to_owned(), totals));
                 };
-                each_day_of_device(read, (device_no, group_no), days, add).await?;
+                each_day_of_device(read, owner, days, add).await?;
             }
             Ok(sales)
         };

@@ -10,17 +10,12 @@ use super::DashboardQuery;
 use crate::db::{Bound, Reading, Readings};
 use crate::error::Refused;
 use crate::scoped::{HintedGroup, presumed_group, scoped};
-use crate::sql::{Value, row, statements};
+use crate::sql::{Value, statements};
 use crate::sums::device_set::DeviceSet;
 use crate::views::Reports;
 
-row! {
-    /// A device of a filter that is in scope.
-    pub(super) struct InScope { device_code: String, device_no: DeviceNo }
-}
-
 statements! {
-    IN_SCOPE(group_no, now_ms) -> InScope = "select l.device_code, l.device_no
+    IN_SCOPE(group_no, now_ms) -> (String, DeviceNo) = "select l.device_code, l.device_no
         from {rows r: code text} cross join ledger l
         where l.group_no = $group_no and l.device_code = r.code
             and (l.since_ms <= $now_ms or l.last_seq >= l.first_seq)";
@@ -64,9 +59,7 @@ impl Reports<'_> {
             if found == devices {
                 return Ok((scope, devices, rows));
             }
-            let in_scope = in_scope.unwrap_or_default().into_iter();
-            let in_scope = in_scope.map(|device| (device.device_code, device.device_no));
-            self.0.known_devices.insert(scope.group(), in_scope);
+            self.0.known_devices.insert(scope.group(), in_scope.unwrap_or_default());
             devices = found;
         }
     }
@@ -93,7 +86,7 @@ impl DashboardQuery {
         &self,
         group: HintedGroup,
         now: UnixMs,
-    ) -> Option<Reading<Vec<InScope>>> {
+    ) -> Option<Reading<Vec<(String, DeviceNo)>>> {
         let codes = self.devices.iter().filter_map(|code| code.as_ref().ok());
         let codes: Vec<&str> = codes.map(|code| code.as_str()).collect();
         let in_scope =
@@ -105,12 +98,15 @@ impl DashboardQuery {
     ///
     /// # Errors
     /// `OutOfScope` if one is not.
-    pub(super) fn selected(&self, in_scope: Option<&[InScope]>) -> Result<Devices, Refusal> {
+    pub(super) fn selected(
+        &self,
+        in_scope: Option<&[(String, DeviceNo)]>,
+    ) -> Result<Devices, Refusal> {
         let Some(in_scope) = in_scope else { return Ok(Devices::All) };
         if in_scope.len() != self.devices.len() {
             return Err(Refusal::OutOfScope);
         }
-        Ok(Devices::Some(in_scope.iter().map(|device| device.device_no).collect()))
+        Ok(Devices::Some(in_scope.iter().map(|(_, number)| *number).collect()))
     }
 }
 

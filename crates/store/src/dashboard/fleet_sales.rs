@@ -27,7 +27,6 @@ use crate::views::Reports;
 
 row! {
     struct DayRow<'r> { day: Day, currency: &'r str, totals: Totals }
-    struct SumsRow<'r> { group_no: GroupNo, block: BlockRow<'r> }
     struct NameRow {
         group_no: GroupNo,
         device_no: DeviceNo,
@@ -47,8 +46,8 @@ statements! {
         from {rows r: group_no bigint} cross join sales_by_day d
         where d.group_no = r.group_no and d.day >= $first_day and d.day <= $last_day
         group by d.day, d.currency";
-    SUMS(first_day, last_day) -> SumsRow<'_> = "select s.group_no, s.day, s.device_block,
-            s.currency, s.devices, s.products
+    SUMS(first_day, last_day) -> (GroupNo, BlockRow<'_>) = "select s.group_no, s.day,
+            s.device_block, s.currency, s.devices, s.products
         from {rows r: group_no bigint} cross join sales_by_device s
         where s.group_no = r.group_no and s.day >= $first_day and s.day <= $last_day";
     /// The rate on the first day, and all later rates.
@@ -185,7 +184,7 @@ impl FleetSums {
         let mut currencies = Currencies::default();
         let range = [query.first_day.into(), query.last_day.into()];
         read.each_of(&SUMS, &numbers(groups.iter().copied()), &range, |row| {
-            let SumsRow { group_no, block } = row.read()?;
+            let (group_no, block): (_, BlockRow<'_>) = row.read()?;
             let currency = currencies.parse(block.currency)?;
             let conversion = (currency, rates.on(currency, block.day));
             each_device(block.devices, block.device_block, |device, figures| {

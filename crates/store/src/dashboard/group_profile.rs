@@ -21,14 +21,10 @@ use crate::error::{Error, Refused};
 use crate::hints::GroupFilter;
 use crate::json_records::{JsonRecords, put_json};
 use crate::scoped::{HintedGroup, presumed_group, scoped};
-use crate::sql::{row, statements};
+use crate::sql::statements;
 use crate::versions::{Versions, versions};
 use crate::views::Reports;
 use texts::{DeviceText, DeviceTexts};
-
-row! {
-    struct ActivityRow { device_no: DeviceNo, last_active_ms: Option<UnixMs> }
-}
 
 statements! {
     /// No devices if there are more than `$most`, or if some may be moved later.
@@ -41,7 +37,8 @@ statements! {
             and o.listed and d.device_no = o.device_no
             and l.group_no = $group_no and l.device_code = o.device_code
         order by o.device_code";
-    LAST_ACTIVE(group_no, after, last) -> ActivityRow = "select device_no, last_active_ms
+    LAST_ACTIVE(group_no, after, last) -> (DeviceNo, Option<UnixMs>) = "select device_no,
+            last_active_ms
         from ledger
         where group_no = $group_no and device_code > $after and device_code <= $last
         order by device_code";
@@ -261,13 +258,13 @@ impl Reports<'_> {
         self,
         profile: &GroupProfile,
         place: Range<usize>,
-        read: Vec<ActivityRow>,
+        read: Vec<(DeviceNo, Option<UnixMs>)>,
     ) -> Option<Vec<Option<UnixMs>>> {
         let mut read = read.into_iter();
         let last_active = profile.devices.get(place).iter().map(|device| {
             let number = device.number();
-            let found = read.find(|row| row.device_no == number)?;
-            Some(self.0.activity.merged((profile.group, number), found.last_active_ms))
+            let (_, last_active) = read.find(|(of, _)| *of == number)?;
+            Some(self.0.activity.merged((profile.group, number), last_active))
         });
         last_active.collect()
     }

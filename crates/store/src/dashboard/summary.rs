@@ -13,20 +13,18 @@ use crate::db::{Bound, Reading};
 use crate::devices::{OnlineSince, listed_count};
 use crate::error::Refused;
 use crate::scoped::HintedGroup;
-use crate::sql::{Row, row, statements};
+use crate::sql::{Row, statements};
 use crate::views::Reports;
 
-row! {
-    struct ActivityRow { device_no: DeviceNo, last_active_ms: Option<UnixMs> }
-}
-
 statements! {
-    LAST_ACTIVE(group_no, now_ms) -> ActivityRow = "select o.device_no, l.last_active_ms
+    LAST_ACTIVE(group_no, now_ms) -> (DeviceNo, Option<UnixMs>) = "select o.device_no,
+            l.last_active_ms
         from device_owners o
         join ledger l on l.group_no = $group_no and l.device_code = o.device_code
         where o.group_no = $group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
             and o.listed";
-    LAST_ACTIVE_OF(group_no, now_ms) -> ActivityRow = "select o.device_no, l.last_active_ms
+    LAST_ACTIVE_OF(group_no, now_ms) -> (DeviceNo, Option<UnixMs>) = "select o.device_no,
+            l.last_active_ms
         from {each r: code text} cross join device_owners o cross join ledger l
         where o.group_no = $group_no and o.device_code = r.code
             and o.since_ms <= $now_ms and o.until_ms > $now_ms and o.listed
@@ -107,7 +105,7 @@ impl Reports<'_> {
     fn counts(self, group: HintedGroup, online: OnlineSince, devices: Bound) -> Reading<Summary> {
         let activity = Arc::clone(&self.0.activity);
         devices.fold(Summary::default(), move |counts: &mut Summary, row: &Row<'_>| {
-            let ActivityRow { device_no, last_active_ms } = row.read()?;
+            let (device_no, last_active_ms) = row.read()?;
             let last_active = activity.merged((group.number(), device_no), last_active_ms);
             counts.devices += 1;
             counts.online_devices += i64::from(online.holds(last_active));

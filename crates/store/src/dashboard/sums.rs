@@ -18,12 +18,8 @@ use crate::record::dictionaries::Dictionaries;
 use crate::record::sale_figures::SaleFigures;
 use crate::record::stored::{StoredOrder, order_columns};
 use crate::scoped::HintedGroup;
-use crate::sql::{Row, Sql, Value, row, statements};
+use crate::sql::{Row, Sql, Value, statements};
 use crate::sums::DayRow;
-
-row! {
-    struct SaleRow<'r> { device_no: DeviceNo, sale: &'r [u8] }
-}
 
 /// Selects columns of the sales `o` of a part of a day; no rows if all sales of the day are in the
 /// range.
@@ -66,7 +62,7 @@ statements! {
     /// The index of sale times has all columns.
     SALES_IN_PART(
         group_no, day, range_start_ms, range_end_ms, part_start_ms, part_end_ms
-    ) -> SaleRow<'_> = sales_in_part!("o.device_no, o.sale");
+    ) -> (DeviceNo, &[u8]) = sales_in_part!("o.device_no, o.sale");
     /// The orders, for the products of their lines.
     ORDERS_IN_PART(
         group_no, day, range_start_ms, range_end_ms, part_start_ms, part_end_ms
@@ -116,7 +112,7 @@ pub(super) fn parts(range: &Range, group: HintedGroup) -> Vec<Reading<PartOfDay>
         let mut currencies = Currencies::default();
         let rows = PartOfDay { day: part.day, by_device: HashMap::default() };
         let add = move |part: &mut PartOfDay, row: &Row<'_>| {
-            let SaleRow { device_no, sale } = row.read()?;
+            let (device_no, sale) = row.read()?;
             let SaleFigures { currency, totals } = SaleFigures::read(sale)?;
             let currency = currencies.parse(currency)?;
             part.by_device.entry((device_no, currency)).or_default().add(totals, 1);

@@ -8,7 +8,7 @@ use kiosque_model::audit::AccountChange;
 use kiosque_model::fleet::{AccountEntry, EntryKind, Fleet};
 use kiosque_model::{AccountNo, GroupNo, LoginName, UnixMs};
 
-use super::chunks::{all_in_chunks, execute_in_chunks, next_number};
+use super::chunks::{all_in_chunks, execute_in_chunks, lists_in_chunks, next_number};
 use super::groups::Groups;
 use super::{ApplyError, FleetError, NewHash, NewHashes, count_entry};
 use crate::accounts::{AccountRow, KeyedAccount};
@@ -16,11 +16,7 @@ use crate::audit::LiveSession;
 use crate::db::{Read, Write};
 use crate::error::Error;
 use crate::sessions;
-use crate::sql::{distinct, numbers, row, statements};
-
-row! {
-    struct AccountGroup { account_no: AccountNo, group_id: String }
-}
+use crate::sql::{Value, distinct, numbers, statements};
 
 statements! {
     ACCOUNTS_BY_NAME() -> KeyedAccount = "select a.login_name, a.account_no, a.display_name,
@@ -35,7 +31,7 @@ statements! {
         on conflict (account_no) do update set display_name = excluded.display_name,
             password_hash = excluded.password_hash,
             third_party_api = excluded.third_party_api, enabled = excluded.enabled";
-    GROUPS_OF_ACCOUNTS() -> AccountGroup = "select a.account_no, g.group_id
+    GROUPS_OF_ACCOUNTS() -> (AccountNo, String) = "select a.account_no, g.group_id
         from {rows r: account bigint} cross join account_groups a cross join groups g
         where a.account_no = r.account and g.group_no = a.group_no
         order by a.account_no, a.position";
@@ -44,6 +40,14 @@ statements! {
     INSERT_ACCOUNT_GROUPS() = "insert into account_groups (account_no, group_no, position)
         select r.account_no, r.group_no, r.place
         from {rows r: account_no bigint, group_no bigint, place bigint} where true";
+}
+
+/// Returns the ids of the groups of accounts, in each account's order.
+pub(crate) async fn groups_of_accounts(
+    read: &Read<'_>,
+    accounts: &[[Value<'_>; 1]],
+) -> Result<HashMap<AccountNo, Vec<String>>, Error> {
+    lists_in_chunks(read, &GROUPS_OF_ACCOUNTS, accounts).await
 }
 
 /// The stored accounts of a fleet's entries.
@@ -86,11 +90,7 @@ impl Accounts {
         let names = distinct(fleet.accounts.iter().map(|entry| entry.login_name.as_str()));
         let stored: Vec<KeyedAccount> = all_in_chunks(read, &ACCOUNTS_BY_NAME, &names).await?;
         let keys = numbers(stored.iter().map(|row| row.account_no));
-        let mut groups: HashMap<AccountNo, Vec<String>> = HashMap::new();
-        for row in all_in_chunks(read, &GROUPS_OF_ACCOUNTS, &keys).await? {
-            let AccountGroup { account_no, group_id } = row;
-            groups.entry(account_no).or_default().push(group_id);
-        }
+        let mut groups = groups_of_accounts(read, &keys).await?;
         let stored = stored.into_iter().map(|row| {
             let KeyedAccount { login_name, account_no: number, account: row } = row;
             let groups = groups.remove(&number).unwrap_or_default();

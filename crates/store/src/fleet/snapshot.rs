@@ -8,21 +8,17 @@ use crate::db::{Deadline, Read};
 use crate::error::Error;
 use crate::metadata;
 use crate::owners::DeviceGroups;
-use crate::sql::{row, statements};
+use crate::sql::statements;
 use crate::views::FleetView;
 
-row! {
-    struct ProductName { goods_id: String, goods_name: String }
-    struct DeviceGroup { device_code: String, group_no: GroupNo }
-}
-
 statements! {
-    PRODUCT_NAMES() -> ProductName = "select goods_id, goods_name from products";
+    PRODUCT_NAMES() -> (String, String) = "select goods_id, goods_name from products";
     DEVICE_CODES() -> String = "select device_code from devices";
-    GROUPS_BY_DEVICE() -> DeviceGroup = "select device_code, group_no
+    GROUPS_BY_DEVICE() -> (String, GroupNo) = "select device_code, group_no
         from device_owners order by since_ms";
     /// The groups that have orders of a device but never owned it: its move was replaced.
-    GROUPS_OF_REPLACED_MOVES() -> DeviceGroup = "select l.device_code, l.group_no from ledger l
+    GROUPS_OF_REPLACED_MOVES() -> (String, GroupNo) = "select l.device_code, l.group_no
+        from ledger l
         where not exists (select 1 from device_owners o
             where o.group_no = l.group_no and o.device_code = l.device_code)";
 }
@@ -87,15 +83,13 @@ impl FleetView<'_> {
 }
 
 async fn product_names(read: &Read<'_>) -> Result<HashMap<String, String>, Error> {
-    let names: Vec<ProductName> = read.all(&PRODUCT_NAMES, &[]).await?;
-    Ok(names.into_iter().map(|row| (row.goods_id, row.goods_name)).collect())
+    Ok(read.all(&PRODUCT_NAMES, &[]).await?.into_iter().collect())
 }
 
 async fn groups_by_device(read: &Read<'_>) -> Result<DeviceGroups, Error> {
     let mut groups = DeviceGroups::default();
     for sql in [&GROUPS_OF_REPLACED_MOVES, &GROUPS_BY_DEVICE] {
-        let rows: Vec<DeviceGroup> = read.all(sql, &[]).await?;
-        groups.extend(rows.into_iter().map(|row| (row.device_code, row.group_no)));
+        groups.extend(read.all(sql, &[]).await?);
     }
     Ok(groups)
 }

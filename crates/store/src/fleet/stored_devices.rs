@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use kiosque_model::fleet::{Aisle, DeviceEntry, Fleet};
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
-use super::chunks::{ROWS_PER_STATEMENT, all_in_chunks, next_number};
+use super::chunks::{all_in_chunks, lists_in_chunks, next_number};
 use super::groups::Groups;
 use super::ownership::{Move, Period};
 use crate::db::Read;
@@ -30,8 +30,6 @@ row! {
     for Aisle {
         code, goods_id, price, show_price, stock, capacity, cabinet, layer, enabled, broken,
     }
-    struct PeriodRow { device_no: DeviceNo, period: Period }
-    struct AisleRow { device_no: DeviceNo, aisle: Aisle }
 }
 
 statements! {
@@ -39,13 +37,13 @@ statements! {
             d.device_model, d.address, d.enabled, d.created_at_ms, d.total_curr_stock
         from {rows r: code text} cross join devices d where d.device_code = r.code";
     NEXT_DEVICE() -> i64 = "select coalesce(max(device_no), 0) + 1 from devices";
-    PERIODS_OF_DEVICES() -> PeriodRow = "select o.device_no, o.group_no, g.group_id,
+    PERIODS_OF_DEVICES() -> (DeviceNo, Period) = "select o.device_no, o.group_no, g.group_id,
             o.since_ms as since
         from {rows r: device bigint} cross join device_owners o
         join groups g on g.group_no = o.group_no
         where o.device_no = r.device order by o.device_no, o.since_ms";
-    AISLES_OF_DEVICES() -> AisleRow = "select a.device_no, a.aisle_code as code, a.goods_id,
-            a.price, a.show_price, a.curr_stock as stock, a.max_stock as capacity,
+    AISLES_OF_DEVICES() -> (DeviceNo, Aisle) = "select a.device_no, a.aisle_code as code,
+            a.goods_id, a.price, a.show_price, a.curr_stock as stock, a.max_stock as capacity,
             a.cabinet_code as cabinet, a.layer, a.enabled, a.broken
         from {rows r: device bigint} cross join aisles a
         where a.device_no = r.device order by a.device_no, a.position";
@@ -104,18 +102,12 @@ impl Devices {
             }
         };
         let keys = numbers(rows.iter().map(|row| row.device_no));
-        let mut periods: HashMap<DeviceNo, Vec<Period>> = HashMap::new();
-        for row in all_in_chunks(read, &PERIODS_OF_DEVICES, &keys).await? {
-            let PeriodRow { device_no, period } = row;
-            periods.entry(device_no).or_default().push(period);
-        }
+        let mut periods = periods_of(read, &keys).await?;
         let with_aisles = fleet.devices.iter().filter(|entry| entry.aisles.is_some());
         let with_aisles: HashSet<&str> = with_aisles.map(|entry| entry.code.as_str()).collect();
         let known = rows.iter().filter(|row| with_aisles.contains(row.device_code.as_str()));
         let keys = numbers(known.map(|row| row.device_no));
-        let mut aisles: HashMap<DeviceNo, Vec<Aisle>> = HashMap::new();
-        let add = |device, aisle| aisles.entry(device).or_default().push(aisle);
-        each_aisle(read, &keys, add).await?;
+        let mut aisles = aisles_of(read, &keys).await?;
         let stored = rows.into_iter().map(|row| {
             let periods = periods.remove(&row.device_no).unwrap_or_default();
             let aisles = aisles.remove(&row.device_no).unwrap_or_default();
@@ -152,18 +144,20 @@ impl Devices {
     }
 }
 
-/// Visits the aisles of devices, in order for each device.
-pub(crate) async fn each_aisle(
+/// Returns the periods of devices, by their starts.
+pub(crate) async fn periods_of(
     read: &Read<'_>,
     devices: &[[Value<'_>; 1]],
-    mut visit: impl FnMut(DeviceNo, Aisle),
-) -> Result<(), Error> {
-    for chunk in devices.chunks(ROWS_PER_STATEMENT) {
-        for AisleRow { device_no, aisle } in read.all_of(&AISLES_OF_DEVICES, chunk, &[]).await? {
-            visit(device_no, aisle);
-        }
-    }
-    Ok(())
+) -> Result<HashMap<DeviceNo, Vec<Period>>, Error> {
+    lists_in_chunks(read, &PERIODS_OF_DEVICES, devices).await
+}
+
+/// Returns the aisles of devices, in order for each device.
+pub(crate) async fn aisles_of(
+    read: &Read<'_>,
+    devices: &[[Value<'_>; 1]],
+) -> Result<HashMap<DeviceNo, Vec<Aisle>>, Error> {
+    lists_in_chunks(read, &AISLES_OF_DEVICES, devices).await
 }
 
 /// Returns the errors of moves to a time that is not after the stored orders, by device code.

@@ -10,12 +10,11 @@ use super::{Listed, Listing, numbers};
 use crate::accounts::KeyedAccount;
 use crate::db::{Deadline, Read};
 use crate::error::Error;
-use crate::sql::{distinct, row, statements};
+use crate::fleet::groups_of_accounts;
+use crate::sql::{Value, distinct, row, statements};
 use crate::views::Inventory;
 
 row! {
-    struct GroupOfAccount { account_no: AccountNo, group_id: String }
-    struct SessionOfAccount { account_no: AccountNo, session: SessionItem }
     for SessionItem {
         account, group_id, opened_timestamp, expires_timestamp, source, request_id,
     }
@@ -28,17 +27,13 @@ statements! {
     ACCOUNT(login_name) -> KeyedAccount = "select login_name, account_no, display_name,
             password_hash, third_party_api, enabled
         from accounts where login_name = $login_name";
-    GROUPS_OF_ACCOUNTS() -> GroupOfAccount = "select a.account_no, g.group_id
-        from {rows r: account bigint} cross join account_groups a
-        join groups g on g.group_no = a.group_no
-        where a.account_no = r.account order by a.account_no, a.position";
     /// The accounts that belong to an active group, once for each.
     WITH_ACTIVE_GROUP() -> String = "select a.login_name
         from {rows r: name text} cross join accounts a
         join account_groups ag on ag.account_no = a.account_no
         join groups g on g.group_no = ag.group_no
         where a.login_name = r.name and g.active";
-    SESSIONS_OF_ACCOUNTS(now_ms) -> SessionOfAccount = "select s.account_no,
+    SESSIONS_OF_ACCOUNTS(now_ms) -> (AccountNo, SessionItem) = "select s.account_no,
             a.login_name as account, g.group_id, s.opened_at_ms as opened_timestamp,
             s.expires_at_ms as expires_timestamp, s.source, s.request_id
         from {rows r: account bigint} cross join sessions s cross join accounts a
@@ -135,7 +130,7 @@ async fn items(
     rows: Listed<KeyedAccount>,
     now: UnixMs,
 ) -> Result<Listed<AccountItem>, Error> {
-    let mut groups = groups(read, &rows.entries).await?;
+    let mut groups = groups_of_accounts(read, &keys(&rows.entries)).await?;
     let sessions = sessions(read, &rows.entries, now).await?;
     Ok(rows.map(|row| AccountItem {
         account: row.login_name,
@@ -156,7 +151,7 @@ pub(super) async fn fleet_accounts(
     passwords: Passwords,
 ) -> Result<Listed<FleetAccount>, Error> {
     let rows = account_rows(read, listing).await?;
-    let mut groups = groups(read, &rows.entries).await?;
+    let mut groups = groups_of_accounts(read, &keys(&rows.entries)).await?;
     Ok(rows.map(|KeyedAccount { login_name, account_no, account }| FleetAccount {
         login_name,
         display_name: Some(account.display_name),
@@ -168,17 +163,9 @@ pub(super) async fn fleet_accounts(
     }))
 }
 
-/// Returns the groups of accounts, in each account's order.
-async fn groups(
-    read: &Read<'_>,
-    accounts: &[KeyedAccount],
-) -> Result<HashMap<AccountNo, Vec<String>>, Error> {
-    let keys = numbers(accounts.iter().map(|row| row.account_no));
-    let mut groups: HashMap<AccountNo, Vec<String>> = HashMap::new();
-    for row in read.all_of::<GroupOfAccount>(&GROUPS_OF_ACCOUNTS, &keys, &[]).await? {
-        groups.entry(row.account_no).or_default().push(row.group_id);
-    }
-    Ok(groups)
+/// Returns the keys by which bulk statements find accounts.
+fn keys(accounts: &[KeyedAccount]) -> Vec<[Value<'static>; 1]> {
+    numbers(accounts.iter().map(|row| row.account_no))
 }
 
 /// Returns the live sessions of accounts.
@@ -187,8 +174,6 @@ async fn sessions(
     accounts: &[KeyedAccount],
     now: UnixMs,
 ) -> Result<HashMap<AccountNo, SessionItem>, Error> {
-    let keys = numbers(accounts.iter().map(|row| row.account_no));
-    let sessions: Vec<SessionOfAccount> =
-        read.all_of(&SESSIONS_OF_ACCOUNTS, &keys, &[now.into()]).await?;
-    Ok(sessions.into_iter().map(|row| (row.account_no, row.session)).collect())
+    let sessions = read.all_of(&SESSIONS_OF_ACCOUNTS, &keys(accounts), &[now.into()]).await?;
+    Ok(sessions.into_iter().collect())
 }

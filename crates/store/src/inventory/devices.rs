@@ -3,16 +3,14 @@
 mod periods;
 mod search;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use kiosque_contract::inventory::{AisleItem, DeviceDetail, DeviceItem, DeviceOwner, PlannedMove};
 use kiosque_contract::{FleetAisle, FleetDevice};
 use kiosque_model::fleet::Aisle;
-use kiosque_model::{DeviceCode, DeviceNo, GroupId, UnixMs};
+use kiosque_model::{DeviceCode, GroupId, UnixMs};
 
 use super::{Listed, Listing, numbers};
-use crate::activity::Activity;
 use crate::db::{Deadline, Read};
 use crate::error::Error;
 use crate::fleet::{self, DeviceRow};
@@ -89,10 +87,11 @@ impl Inventory<'_> {
             let key = numbers([row.device_no]);
             let periods = Periods::read(read, &key, &activity).await?.take(row.device_no);
             let aisles = read.all(&AISLES, &[row.device_no.into()]).await?;
-            let owners = periods.all.iter().map(|period| DeviceOwner {
-                group_id: period.group_id.clone(),
-                since_timestamp: Some(period.since.0).filter(|since| *since != 0),
-                until_timestamp: Some(period.until.0).filter(|until| *until != i64::MAX),
+            let ends = periods.all.iter().skip(1).map(|next| Some(next.since.0));
+            let owners = periods.all.iter().zip(ends.chain([None])).map(|(period, until)| {
+                let since_timestamp = Some(period.since.0).filter(|since| *since != 0);
+                let group_id = period.group_id.clone();
+                DeviceOwner { group_id, since_timestamp, until_timestamp: until }
             });
             let owners = owners.collect();
             let device = item(row, &periods, now);
@@ -112,12 +111,11 @@ pub(super) async fn fleet_devices(
 ) -> Result<Listed<FleetDevice>, Error> {
     let rows = rows(read, None, listing, now).await?;
     let keys = numbers(rows.entries.iter().map(|row| row.device_no));
-    let mut periods = Periods::read(read, &keys, &Activity::default()).await?;
-    let mut aisles: HashMap<DeviceNo, Vec<FleetAisle>> = HashMap::new();
-    let add = |device, aisle| aisles.entry(device).or_default().push(fleet_aisle(aisle));
-    fleet::each_aisle(read, &keys, add).await?;
+    let mut periods = fleet::periods_of(read, &keys).await?;
+    let mut aisles = fleet::aisles_of(read, &keys).await?;
     Ok(rows.map(|row| {
-        let last = periods.take(row.device_no).all.pop();
+        let last = periods.remove(&row.device_no).and_then(|mut periods| periods.pop());
+        let aisles = aisles.remove(&row.device_no).unwrap_or_default();
         let planned = last.as_ref().map(|period| period.since).filter(|since| *since > now);
         FleetDevice {
             code: row.device_code,
@@ -127,7 +125,7 @@ pub(super) async fn fleet_devices(
             model: Some(row.device_model),
             address: Some(row.address),
             enabled: Some(row.enabled),
-            aisle: Some(aisles.remove(&row.device_no).unwrap_or_default()),
+            aisle: Some(aisles.into_iter().map(fleet_aisle).collect()),
         }
     }))
 }

@@ -11,27 +11,21 @@ use super::{Listed, Listing, numbers};
 use crate::accounts::{GroupRow, group_number};
 use crate::db::{Deadline, Read};
 use crate::error::Error;
-use crate::sql::{row, statements};
+use crate::sql::statements;
 use crate::views::Inventory;
-
-row! {
-    struct IdRow { group_no: GroupNo, group_id: String }
-    struct Counted { group_no: GroupNo, number: i64 }
-    struct OrdersOfGroup { group_no: GroupNo, orders: Orders }
-}
 
 statements! {
     GROUPS(after, count) -> GroupRow = "select group_no, group_id, group_name, active from groups
         where group_id > $after order by group_id limit $count";
-    GROUP_IDS() -> IdRow = "select group_no, group_id from groups";
-    DEVICES_OF_GROUPS(now_ms) -> Counted = "select o.group_no, count(*) as number
+    GROUP_IDS() -> (GroupNo, String) = "select group_no, group_id from groups";
+    DEVICES_OF_GROUPS(now_ms) -> (GroupNo, i64) = "select o.group_no, count(*)
         from {rows r: group_no bigint} cross join device_owners o
         where o.group_no = r.group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
         group by o.group_no";
-    ACCOUNTS_OF_GROUPS() -> Counted = "select a.group_no, count(*) as number
+    ACCOUNTS_OF_GROUPS() -> (GroupNo, i64) = "select a.group_no, count(*)
         from {rows r: group_no bigint} cross join account_groups a
         where a.group_no = r.group_no group by a.group_no";
-    ORDERS_OF_GROUPS() -> OrdersOfGroup = "select l.group_no,
+    ORDERS_OF_GROUPS() -> (GroupNo, Orders) = "select l.group_no,
             cast(sum(l.last_seq - l.first_seq + 1) as bigint) as orders,
             cast(sum(l.archived_seq - l.first_seq + 1) as bigint) as archived,
             max(l.last_active_ms) as last_active_ms
@@ -56,8 +50,7 @@ impl Inventory<'_> {
     /// The store failed.
     pub async fn group_ids(self) -> Result<HashMap<GroupNo, String>, Error> {
         let ids = async |read: &Read<'_>| read.all(&GROUP_IDS, &[]).await;
-        let ids: Vec<IdRow> = self.0.db.read(Deadline::OfRequest, ids).await?;
-        Ok(ids.into_iter().map(|row| (row.group_no, row.group_id)).collect())
+        Ok(self.0.db.read(Deadline::OfRequest, ids).await?.into_iter().collect())
     }
 
     /// Returns the ids and names of the first `most` groups by id.
@@ -100,14 +93,12 @@ pub(super) async fn fleet_groups(
 async fn list(read: &Read<'_>, listing: &Listing, now: UnixMs) -> Result<Listed<GroupItem>, Error> {
     let rows = group_rows(read, listing).await?;
     let groups = numbers(rows.entries.iter().map(|row| row.group_no));
-    let by_group = |counts: Vec<Counted>| -> HashMap<GroupNo, i64> {
-        counts.into_iter().map(|row| (row.group_no, row.number)).collect()
-    };
-    let devices = by_group(read.all_of(&DEVICES_OF_GROUPS, &groups, &[now.into()]).await?);
-    let accounts = by_group(read.all_of(&ACCOUNTS_OF_GROUPS, &groups, &[]).await?);
-    let orders: Vec<OrdersOfGroup> = read.all_of(&ORDERS_OF_GROUPS, &groups, &[]).await?;
-    let orders: HashMap<GroupNo, Orders> =
-        orders.into_iter().map(|row| (row.group_no, row.orders)).collect();
+    let devices = read.all_of(&DEVICES_OF_GROUPS, &groups, &[now.into()]).await?;
+    let devices: HashMap<GroupNo, i64> = devices.into_iter().collect();
+    let accounts = read.all_of(&ACCOUNTS_OF_GROUPS, &groups, &[]).await?;
+    let accounts: HashMap<GroupNo, i64> = accounts.into_iter().collect();
+    let orders = read.all_of(&ORDERS_OF_GROUPS, &groups, &[]).await?;
+    let orders: HashMap<GroupNo, Orders> = orders.into_iter().collect();
     Ok(rows.map(|row| {
         let GroupRow { group_no, group_id, group_name, active } = row;
         let of_orders = orders.get(&group_no);

@@ -29,8 +29,6 @@ row! {
         last_seq: i64,
     }
 
-    /// The first column of a [`ListedOrder`].
-    struct ListedOrder<'r> { position: i64, order: StoredOrder<'r> }
 }
 
 macro_rules! ledgers {
@@ -53,7 +51,7 @@ statements! {
         where l.device_code = $device_code and l.group_no >= $first_group
             and l.group_no <= $last_group and l.last_seq >= l.first_seq
         order by l.group_no limit $count");
-    ORDERS(group_no, device_no, seq, count) -> ListedOrder<'_> = concat!(
+    ORDERS(group_no, device_no, seq, count) -> (i64, StoredOrder<'_>) = concat!(
         "select o.seq as position, ", order_columns!(), "
         from orders o where o.group_no = $group_no and o.device_no = $device_no and o.seq > $seq
         order by o.seq limit $count");
@@ -340,7 +338,7 @@ impl LedgerRow {
         filter: &OrderFilter,
         dictionaries: &Dictionaries,
     ) -> Result<Option<(OrderKey, Exported)>, Error> {
-        let read = row.read().and_then(|ListedOrder { position, order }| {
+        let read = row.read().and_then(|(position, order): (i64, StoredOrder<'_>)| {
             let included = filter.includes(&order)?;
             let order = || Ok((self.key(position), Ok(self.exported(&order, dictionaries)?)));
             included.then(order).transpose()

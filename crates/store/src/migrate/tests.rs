@@ -15,14 +15,10 @@ const SECOND: Migration = Migration {
     text: "alter table groups add column colour text not null default 'blue';",
 };
 
-row! {
-    struct Upgraded<'r> { group_id: &'r str, colour: &'r str }
-}
-
 statements! {
     ADD_GROUP(group_no, group_id) = "insert into groups (group_no, group_id, group_name, active)
         values ($group_no, $group_id, '', true)";
-    COLOURS() -> Upgraded<'_> = "select group_id, colour from groups order by group_no";
+    COLOURS() -> (&str, &str) = "select group_id, colour from groups order by group_no";
     NUMBERS() -> i64 = "select number from migrations order by number";
 }
 
@@ -74,7 +70,7 @@ async fn upgrades(place: StoreLocation<'_>) {
     let read = async |read: &crate::db::Read<'_>| {
         let mut rows = Vec::new();
         read.each(&COLOURS, &[], |row| {
-            let Upgraded { group_id, colour } = row.read()?;
+            let (group_id, colour): (&str, &str) = row.read()?;
             rows.push(format!("{group_id}: {colour}"));
             Ok(())
         })

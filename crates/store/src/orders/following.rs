@@ -10,21 +10,16 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use crate::db::{Db, Deadline, Read};
 use crate::error::Error;
 use crate::followers::{Followed, Follower, Followers, LookUps};
-use crate::sql::{numbers, row, statements};
+use crate::sql::{numbers, statements};
 use crate::views::Orders;
 
 /// The interval of look-ups.
 const LOOK_UP_INTERVAL: Duration = Duration::from_secs(1);
 
-row! {
-    struct GroupRow { group_no: GroupNo, last_change_no: i64 }
-    struct SessionRow { account_no: AccountNo, token_digest: String }
-}
-
 statements! {
-    LAST_CHANGES() -> GroupRow = "select c.group_no, c.last_change_no
+    LAST_CHANGES() -> (GroupNo, i64) = "select c.group_no, c.last_change_no
         from {rows r: group_no bigint} cross join group_changes c where c.group_no = r.group_no";
-    TOKENS() -> SessionRow = "select s.account_no, s.token_digest
+    TOKENS() -> (AccountNo, Option<String>) = "select s.account_no, s.token_digest
         from {rows r: account_no bigint} cross join sessions s where s.account_no = r.account_no";
 }
 
@@ -57,14 +52,9 @@ async fn read_followed(db: &Db, known: &Followed) -> Result<Followed, Error> {
     let groups = numbers(known.groups.keys().copied());
     let accounts = numbers(known.tokens.keys().copied());
     let read = async move |read: &Read<'_>| {
-        let mut found = Followed::default();
-        for row in read.all_of::<GroupRow>(&LAST_CHANGES, &groups, &[]).await? {
-            found.groups.insert(row.group_no, row.last_change_no);
-        }
-        for row in read.all_of::<SessionRow>(&TOKENS, &accounts, &[]).await? {
-            found.tokens.insert(row.account_no, Some(row.token_digest));
-        }
-        Ok(found)
+        let groups = read.all_of(&LAST_CHANGES, &groups, &[]).await?.into_iter().collect();
+        let tokens = read.all_of(&TOKENS, &accounts, &[]).await?.into_iter().collect();
+        Ok(Followed { groups, tokens })
     };
     db.read(Deadline::OfRequest, read).await
 }

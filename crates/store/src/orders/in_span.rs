@@ -11,12 +11,8 @@ use crate::json_records::JsonRecords;
 use crate::orders::History;
 use crate::record::stored::{StoredOrder, order_columns};
 use crate::scoped::{HintedGroup, scoped};
-use crate::sql::{Row, row, statements};
+use crate::sql::{Row, statements};
 use crate::views::Orders;
-
-row! {
-    struct PageRow<'r> { total: i64, order: Option<StoredOrder<'r>> }
-}
 
 statements! {
     /// The total with each order of a page; without an order on the page, the total alone.
@@ -31,7 +27,7 @@ statements! {
     /// alone, more orders are expected than by the key of a part. The device of the blocks is a
     /// single value, so that nothing is joined before it.
     PAGE(group_no, device_code, now_ms, start_ms, end_ms, with_history, skip, end, size)
-        -> PageRow<'_> = concat!(
+        -> (i64, Option<StoredOrder<'_>>) = concat!(
         "with device as (
             select device_no, blocked_seq, last_seq,
                 case when $with_history then first_seq - 1 else archived_seq end as before_first
@@ -112,7 +108,7 @@ impl Orders<'_> {
             ];
             let dictionaries = Arc::clone(&self.0.dictionaries);
             let add = move |(total, records): &mut Page, row: &Row<'_>| {
-                let PageRow { total: counted, order } = row.read()?;
+                let (counted, order): (_, Option<StoredOrder<'_>>) = row.read()?;
                 *total = Some(counted);
                 let Some(order) = order else { return Ok(()) };
                 records.push_with(|json| order.put_list_record(&dictionaries, json))

@@ -23,12 +23,11 @@ use crate::sql::{Value, distinct, row, statements};
 use crate::sums::{SaleChange, Sums};
 
 row! {
-    struct TradeNoInHolder<'r> { trade_no_in: &'r str, order_id: &'r str }
     struct LedgerRow { device_code: String, device_no: DeviceNo, last_seq: i64, blocked_seq: i64 }
 }
 
 statements! {
-    HOLDERS(group_no) -> TradeNoInHolder<'_> = "select o.trade_no_in, o.order_id
+    HOLDERS(group_no) -> (String, Option<String>) = "select o.trade_no_in, o.order_id
         from {each r: number text}
         cross join orders o where o.group_no = $group_no and o.trade_no_in = r.number";
     LEDGERS(group_no) -> LedgerRow = "select l.device_code, l.device_no, l.last_seq, l.blocked_seq
@@ -93,22 +92,17 @@ impl<'a> GroupWriter<'a> {
         let codes = distinct(orders.iter().map(|one| one.order.device_code.as_str()));
         let mut stored = HashMap::with_capacity(orders.len());
         let mut damaged = DamagedOrders::default();
-        let (mut holders, mut ledgers) = (HashMap::new(), BTreeMap::new());
-        let mut sums = Sums::default();
+        let (mut ledgers, mut sums) = (BTreeMap::new(), Sums::default());
         let sales =
             orders.iter().filter_map(|one| Some((one.ownership.device, one.order.sale.as_ref()?)));
-        let (.., counter, ()) = try_join!(
+        let ((), holders, (), counter, ()) = try_join!(
             biased;
             order_row::read_orders(write, group, &ids, |id, order| {
                 let state = damaged.unless_damaged(id, order, batch.dictionaries)?;
                 stored.extend(state.map(|state| (Cow::Owned(id.to_owned()), state)));
                 Ok(())
             }),
-            write.each_of(&HOLDERS, &numbers, &of_group, |row| {
-                let TradeNoInHolder { trade_no_in, order_id } = row.read()?;
-                holders.insert(trade_no_in.to_owned(), Some(order_id.to_owned()));
-                Ok(())
-            }),
+            write.all_of(&HOLDERS, &numbers, &of_group),
             write.each_of(&LEDGERS, &codes, &of_group, |row| {
                 let LedgerRow { device_code: code, device_no, last_seq, blocked_seq } = row.read()?;
                 ledgers.insert(device_no, Ledger { code, last_seq, blocked_seq, active_ms: None });
@@ -122,7 +116,7 @@ impl<'a> GroupWriter<'a> {
             group,
             orders: stored,
             damaged,
-            holders,
+            holders: holders.into_iter().collect(),
             cleared: Vec::new(),
             ledgers,
             blocks: ChangedBlocks::default(),

@@ -6,15 +6,10 @@ use super::order_state::WriteKind;
 use crate::db::{Read, Write};
 use crate::error::Error;
 use crate::record::stored::{StoredOrder, order_columns};
-use crate::sql::{Row, Value, row, statements};
-
-row! {
-    /// The first column of a [`FoundOrder`].
-    struct FoundOrder<'r> { asked_id: &'r str, order: StoredOrder<'r> }
-}
+use crate::sql::{Row, Value, statements};
 
 statements! {
-    STORED_ORDERS(group_no) -> FoundOrder<'_> = concat!(
+    STORED_ORDERS(group_no) -> (&str, StoredOrder<'_>) = concat!(
         "select r.id as asked_id, ", order_columns!(), " from {each r: id text}
         cross join orders o where o.group_no = $group_no and o.order_id = r.id"
     );
@@ -46,7 +41,7 @@ pub(super) async fn read_orders(
     mut visit: impl FnMut(&str, Result<StoredOrder<'_>, Error>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let visit = |row: &Row<'_>| match row.read() {
-        Ok(FoundOrder { asked_id, order }) => visit(asked_id, Ok(order)),
+        Ok((asked_id, order)) => visit(asked_id, Ok(order)),
         Err(error) => {
             let asked_id: &str = row.read()?;
             visit(asked_id, Err(error))

@@ -15,7 +15,8 @@ pub(crate) enum Row<'a> {
     Postgres(&'a tokio_postgres::Row, usize),
 }
 
-/// A value that is read from the columns of a row: a scalar, or a struct declared by [`row!`].
+/// A value that is read from the columns of a row: a scalar, a struct declared by [`row!`], or a
+/// pair of both, whose scalars have no names.
 ///
 /// A field of a row may itself be a row, whose columns follow in place. `Option` of a row is `None`
 /// where its first column is null, as in the unmatched rows of a left join.
@@ -139,6 +140,20 @@ impl<'r, T: FromRow<'r>> FromRow<'r> for Option<T> {
             return Ok(None);
         }
         T::read(reader).map(Some)
+    }
+}
+
+/// A key and its value.
+impl<'r, K: FromRow<'r>, V: FromRow<'r>> FromRow<'r> for (K, V) {
+    const WIDTH: usize = K::WIDTH + V::WIDTH;
+
+    fn columns(field: &'static str, names: &mut Vec<&'static str>) {
+        K::columns(field, names);
+        V::columns(field, names);
+    }
+
+    fn read(reader: &mut Reader<'r>) -> Result<Self, Error> {
+        Ok((K::read(reader)?, V::read(reader)?))
     }
 }
 

@@ -7,7 +7,6 @@ use crate::sql::{row, statements};
 
 row! {
     struct NameRow { device_code: String, stored: String, device_name: String }
-    struct ListedRow { device_code: String, listed: bool }
     #[derive(PartialEq)]
     struct CountRow { devices: i64, devices_from_ms: i64 }
 }
@@ -22,7 +21,7 @@ statements! {
         where o.group_no = $group_no and o.until_ms = 9223372036854775807
             and l.device_name <> d.device_name
         order by l.device_code";
-    LISTED_OTHERWISE(group_no) -> ListedRow = "select distinct o.device_code, o.listed
+    LISTED_OTHERWISE(group_no) -> (String, bool) = "select distinct o.device_code, o.listed
         from device_owners o join devices d on d.device_no = o.device_no
         where o.group_no = $group_no and o.listed <> d.enabled
         order by o.device_code";
@@ -50,7 +49,7 @@ pub(super) async fn check(
             group.id
         ));
     }
-    for ListedRow { device_code, listed } in read.all(&LISTED_OTHERWISE, &number).await? {
+    for (device_code, listed) in read.all::<(String, bool)>(&LISTED_OTHERWISE, &number).await? {
         let error = match listed {
             true => "it is listed, the device is not enabled",
             false => "it is not listed, the device is enabled",

@@ -20,7 +20,6 @@ row! {
     struct NumberRow { device_code: String, stored: i64, device_no: Option<i64> }
     struct SinceRow { device_code: String, stored: UnixMs, since_ms: UnixMs }
     struct LedgerRow { group_no: GroupNo, group_id: String, device_no: DeviceNo }
-    struct OrderRow { seq: i64, order_id: String }
 }
 
 statements! {
@@ -61,7 +60,8 @@ statements! {
         from ledger l join groups g on g.group_no = l.group_no
         where l.device_code = $device_code and l.last_seq >= l.first_seq
         order by l.last_seq - l.first_seq, l.group_no";
-    ORDERS(group_no, device_no, after_seq, limit) -> OrderRow = "select seq, order_id from orders
+    ORDERS(group_no, device_no, after_seq, limit) -> (i64, String) = "select seq, order_id
+        from orders
         where group_no = $group_no and device_no = $device_no and seq > $after_seq
         order by seq limit $limit";
 }
@@ -156,9 +156,9 @@ async fn check_orders_of(read: &Read<'_>, code: &str, found: &mut Verified) -> R
         let mut after = if others.is_empty() { None } else { Some(0) };
         while let Some(seq) = after {
             let key = [ledger.group_no.into(), ledger.device_no.into(), seq.into(), CHUNK.into()];
-            let orders = read.all::<OrderRow>(&ORDERS, &key).await?;
+            let orders = read.all::<(i64, String)>(&ORDERS, &key).await?;
             let ids: Vec<[Value<'_>; 1]> =
-                orders.iter().map(|order| [order.order_id.as_str().into()]).collect();
+                orders.iter().map(|(_, id)| [id.as_str().into()]).collect();
             for other in others.iter().filter(|_| !ids.is_empty()) {
                 each_stored_order(read, other.group_no, &ids, |order, device, _| {
                     if device == other.device_no {
@@ -170,7 +170,7 @@ async fn check_orders_of(read: &Read<'_>, code: &str, found: &mut Verified) -> R
                 })
                 .await?;
             }
-            after = orders.last().filter(|_| orders.len() == CHUNK).map(|last| last.seq);
+            after = orders.last().filter(|_| orders.len() == CHUNK).map(|(seq, _)| *seq);
         }
     }
     Ok(())

@@ -14,13 +14,9 @@ use crate::record::dictionaries::Dictionaries;
 use crate::record::sale::{check_text, sale_time};
 use crate::record::sale_figures;
 use crate::record::stored::{StoredOrder, order_columns};
-use crate::sql::{row, statements};
+use crate::sql::statements;
 use crate::sums::device_block::{StoredBlock, each_device, each_product, each_seller};
 use crate::sums::{BlockDay, BlockRow, DayRow, GoodsName, NO_SALE, SaleChange, Sums, figures};
-
-row! {
-    struct DeviceCode { device_no: DeviceNo, device_code: String }
-}
 
 statements! {
     DAYS_WITH_SUMS(group_no) -> Day = "select day from sales_by_day where group_no = $group_no
@@ -45,7 +41,7 @@ statements! {
         from goods_names where group_no = $group_no and sale_at_ms <> $no_sale_ms";
     REFUNDING(group_no) -> i64 = "select refunding from group_changes
         where group_no = $group_no";
-    DEVICE_CODES() -> DeviceCode = "select device_no, device_code from devices";
+    DEVICE_CODES() -> (DeviceNo, String) = "select device_no, device_code from devices";
 }
 
 /// The key of a sum within a day of a group: of the day, a device, a product of a block, or a
@@ -90,8 +86,7 @@ pub(super) async fn check(
     // Not the ones that this process knows: the stored ones are checked.
     let dictionaries = &Dictionaries::default();
     dictionaries::load(read, dictionaries).await?;
-    let codes: Vec<DeviceCode> = read.all(&DEVICE_CODES, &[]).await?;
-    let codes = codes.into_iter().map(|row| (row.device_no, row.device_code)).collect();
+    let codes = read.all(&DEVICE_CODES, &[]).await?.into_iter().collect();
     Recount { read, group, zone, dictionaries, codes }.run(verified).await
 }
 

@@ -30,8 +30,6 @@ row! {
         default_price: Option<Minor>,
         usd_per_unit_e12: Option<i64>,
     }
-    struct PriceRow<'r> { goods_id: &'r str, price: Minor }
-    struct NameRow { goods_id: String, goods_name: String }
 }
 
 statements! {
@@ -42,17 +40,17 @@ statements! {
                 where t.currency = p.currency and t.day <= $day order by t.day desc limit 1
             ) as usd_per_unit_e12
         from {rows r: goods text} cross join products p where p.goods_id = r.goods";
-    LOWEST_PRICES(group_no, now_ms) -> PriceRow<'_> = "select a.goods_id, min(a.price) as price
+    LOWEST_PRICES(group_no, now_ms) -> (&str, Minor) = "select a.goods_id, min(a.price)
         from {rows r: goods text} cross join device_owners o cross join aisles a
         where o.group_no = $group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
             and o.listed and a.goods_id = r.goods and a.device_no = o.device_no and a.enabled
         group by a.goods_id";
-    PRICES_OF_DEVICES(group_no, now_ms) -> PriceRow<'_> = "select a.goods_id, a.price
+    PRICES_OF_DEVICES(group_no, now_ms) -> (&str, Minor) = "select a.goods_id, a.price
         from {each r: code text} cross join device_owners o cross join aisles a
         where o.group_no = $group_no and o.device_code = r.code
             and o.since_ms <= $now_ms and o.until_ms > $now_ms and o.listed
             and a.device_no = o.device_no and a.enabled";
-    NAMES_OF_SALES(group_no) -> NameRow = "select n.goods_id, n.goods_name
+    NAMES_OF_SALES(group_no) -> (String, String) = "select n.goods_id, n.goods_name
         from {rows r: goods text} cross join goods_names n
         where n.group_no = $group_no and n.goods_id = r.goods";
     VISIBLE_DEVICES(group_no, now_ms) -> i64 = "select o.device_no
@@ -114,7 +112,7 @@ pub(super) struct Goods {
     products: HashMap<String, Product>,
     lowest_prices: HashMap<String, Minor>,
     cached_prices: Option<Arc<LowestPrices>>,
-    names_of_sales: Vec<NameRow>,
+    names_of_sales: HashMap<String, String>,
 }
 
 struct Product {
@@ -149,7 +147,7 @@ pub(super) fn of(
         products: HashMap::new(),
         lowest_prices: HashMap::new(),
         cached_prices,
-        names_of_sales: Vec::new(),
+        names_of_sales: HashMap::new(),
     });
     let goods = match codes {
         None => {
@@ -176,7 +174,7 @@ pub(super) fn of(
         }
     };
     goods.then(products, Goods::add_product).then(names, |goods: &mut Goods, row: &Row<'_>| {
-        goods.names_of_sales.push(row.read()?);
+        goods.names_of_sales.extend([row.read::<(String, String)>()?]);
         Ok(())
     })
 }
@@ -187,7 +185,7 @@ impl Goods {
     }
 
     fn add_price(&mut self, row: &Row<'_>) -> Result<(), Error> {
-        let PriceRow { goods_id, price } = row.read()?;
+        let (goods_id, price): (&str, Minor) = row.read()?;
         match self.lowest_prices.get_mut(goods_id) {
             Some(lowest) => *lowest = price.min(*lowest),
             None => {
@@ -234,8 +232,8 @@ impl Goods {
                 answer.price = lowest.map(dollars);
                 answer.default_price = default_price.map(dollars);
             }
-        } else if let Some(name) = self.names_of_sales.iter().find(|it| it.goods_id == goods_id) {
-            answer.goods_name.clone_from(&name.goods_name);
+        } else if let Some(name) = self.names_of_sales.get(&goods_id) {
+            answer.goods_name.clone_from(name);
         }
         answer.goods_id = goods_id;
         answer

@@ -22,7 +22,6 @@ row! {
         is_new: bool,
         last_active_ms: Option<UnixMs>,
     }
-    struct AisleRow { device_no: DeviceNo, broken: bool }
 }
 
 statements! {
@@ -34,7 +33,7 @@ statements! {
         join groups g on g.group_no = o.group_no and g.active
         where o.group_no = r.group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
             and o.listed";
-    AISLES(now_ms) -> AisleRow = "select a.device_no, a.broken
+    AISLES(now_ms) -> (DeviceNo, bool) = "select a.device_no, a.broken
         from {rows r: group_no bigint} cross join device_owners o cross join aisles a
         where o.group_no = r.group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
             and o.listed and a.device_no = o.device_no
@@ -59,7 +58,7 @@ pub(super) async fn of_groups(
     let rows = numbers(groups.iter().copied());
     let mut aisles: HashMap<DeviceNo, BTreeSet<Need>> = HashMap::new();
     read.each_of(&AISLES, &rows, &[now.into()], |row| {
-        let AisleRow { device_no, broken } = row.read()?;
+        let (device_no, broken) = row.read()?;
         let need = if broken { Need::Broken } else { Need::Empty };
         aisles.entry(device_no).or_default().insert(need);
         Ok(())

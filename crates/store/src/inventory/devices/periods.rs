@@ -8,27 +8,15 @@ use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 use crate::activity::Activity;
 use crate::db::Read;
 use crate::error::Error;
+use crate::fleet::{Period, periods_of};
 use crate::sql::{Value, row, statements};
 
 row! {
-    struct PeriodRow { device_no: DeviceNo, period: Period }
-    /// A period in which a group owns a device.
-    pub(super) struct Period {
-        pub(super) group_id: String,
-        pub(super) since: UnixMs,
-        pub(super) until: UnixMs,
-    }
     struct LedgerRow { device_no: DeviceNo, group_no: GroupNo, ledger: DeviceLedger }
     for DeviceLedger { group_id, order_count, archived_count, last_active_timestamp }
 }
 
 statements! {
-    PERIODS() -> PeriodRow = "select o.device_no, g.group_id, o.since_ms as since,
-            o.until_ms as until
-        from {rows r: device bigint} cross join device_owners o
-        join groups g on g.group_no = o.group_no
-        where o.device_no = r.device
-        order by o.device_no, o.since_ms";
     LEDGERS() -> LedgerRow = "select d.device_no, l.group_no, g.group_id,
             l.last_seq - l.first_seq + 1 as order_count,
             l.archived_seq - l.first_seq + 1 as archived_count,
@@ -57,10 +45,10 @@ impl Periods {
         devices: &[[Value<'_>; 1]],
         activity: &Activity,
     ) -> Result<Periods, Error> {
-        let mut periods: HashMap<DeviceNo, DevicePeriods> = HashMap::new();
-        for PeriodRow { device_no, period } in read.all_of(&PERIODS, devices, &[]).await? {
-            periods.entry(device_no).or_default().all.push(period);
-        }
+        let periods = periods_of(read, devices).await?.into_iter();
+        let periods =
+            periods.map(|(device, all)| (device, DevicePeriods { all, ..<_>::default() }));
+        let mut periods: HashMap<DeviceNo, DevicePeriods> = periods.collect();
         for row in read.all_of(&LEDGERS, devices, &[]).await? {
             let LedgerRow { device_no, group_no, mut ledger } = row;
             let last_active = ledger.last_active_timestamp.map(UnixMs);
