@@ -69,9 +69,9 @@ impl Reports<'_> {
                 let today = self.0.zone.day_of(now);
                 let goods = goods::of(&ids, codes.as_deref(), prices.clone(), (today, now), group);
                 let versions = is_cached.then(|| versions(group));
-                (sales, goods, versions)
+                (sales, (goods, versions))
             };
-            let (scope, devices, (sales, of_goods, versions)) =
+            let (scope, devices, (sales, (of_goods, versions))) =
                 self.scoped_to_devices(&claim, &query, about).await?;
             let (group, versions) = (scope.group(), versions.flatten());
             if prices.take_if(|prices| !prices.hold(group, versions.as_ref())).is_some() {

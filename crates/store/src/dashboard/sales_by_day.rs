@@ -79,9 +79,9 @@ impl Reports<'_> {
         }
         let about = |group| {
             let sales = (sums::days(range, group), sums::parts(range, group));
-            (is_cached.then(|| versions(group)), sales, others(group))
+            (is_cached.then(|| versions(group)), (sales, others(group)))
         };
-        let (scope, (versions, (sums, parts), others)) =
+        let (scope, (versions, ((sums, parts), others))) =
             scoped(self.0, claim, filter, about).await?;
         let mut days = days_within(&sums.days, range);
         each_in_parts(&parts, &Devices::All, &sums.rates, |day, _, turnover| {

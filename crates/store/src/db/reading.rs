@@ -112,7 +112,7 @@ impl<T> Reading<T> {
     }
 }
 
-/// A reading, or several: a tuple, a vector or an option.
+/// A reading, or several: a pair, a vector or an option.
 pub(crate) trait Readings: Send + 'static {
     /// The values into which the rows are read.
     type Rows: Send + 'static;
@@ -173,18 +173,6 @@ impl<A: Readings, B: Readings> Readings for (A, B) {
         Reading::of((a.rows, b.rows))
             .then_into(|rows| Some(&mut rows.0), a.statements, a.add)
             .then_into(|rows| Some(&mut rows.1), b.statements, b.add)
-    }
-}
-
-impl<A: Readings, B: Readings, C: Readings> Readings for (A, B, C) {
-    type Rows = (A::Rows, B::Rows, C::Rows);
-
-    fn into_one(self) -> Reading<Self::Rows> {
-        let (a, b, c) = (self.0.into_one(), self.1.into_one(), self.2.into_one());
-        Reading::of((a.rows, b.rows, c.rows))
-            .then_into(|rows| Some(&mut rows.0), a.statements, a.add)
-            .then_into(|rows| Some(&mut rows.1), b.statements, b.add)
-            .then_into(|rows| Some(&mut rows.2), c.statements, c.add)
     }
 }
 
