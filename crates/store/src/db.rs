@@ -183,6 +183,14 @@ impl Db {
         Ok(done)
     }
 
+    /// Returns the engine if it is PostgreSQL.
+    fn postgres(&self) -> Option<&Arc<Postgres>> {
+        match self {
+            Db::Sqlite(_) => None,
+            Db::Postgres(postgres) => Some(postgres),
+        }
+    }
+
     pub(crate) fn faults(&self) -> &Faults {
         match self {
             Db::Sqlite(sqlite) => &sqlite.faults,
@@ -193,38 +201,31 @@ impl Db {
     /// Checks that this node may answer for sessions: no other node can have changed them on a
     /// primary that was promoted meanwhile. SQLite data has one node.
     pub(crate) fn check_session_lease(&self) -> Result<(), Error> {
-        match self {
-            Db::Sqlite(_) => Ok(()),
-            Db::Postgres(postgres) => postgres.lease.check(),
-        }
+        self.postgres().map_or(Ok(()), |postgres| postgres.lease.check())
     }
 
     /// Takes the session lease and starts to renew it. The layout must be up to date. A dry run
     /// answers for no session.
     pub(crate) async fn start_lease(&self) -> Result<(), Error> {
-        match self {
-            Db::Sqlite(_) => Ok(()),
-            Db::Postgres(postgres) if postgres.dry_run.is_some() => Ok(()),
-            Db::Postgres(postgres) => postgres.lease.take().await,
+        match self.postgres() {
+            Some(postgres) if postgres.dry_run.is_none() => postgres.lease.take().await,
+            _ => Ok(()),
         }
     }
 
     /// Compares this node's clock with the clock of the database, if it has one.
     pub(crate) fn check_clock(&self, now: UnixMs) -> Option<ClockCheck> {
-        match self {
-            Db::Sqlite(_) => None,
-            Db::Postgres(postgres) => postgres.lease.check_clock(now.0),
-        }
+        self.postgres()?.lease.check_clock(now.0)
     }
 
     /// Returns whether the statements of a read are sent before its check is answered.
     pub(crate) fn sends_ahead(&self) -> bool {
-        matches!(self, Db::Postgres(_))
+        self.postgres().is_some()
     }
 
     /// Returns whether tables may be distributed, so that a statement reads one shard.
     pub(crate) fn is_sharded(&self) -> bool {
-        matches!(self, Db::Postgres(postgres) if postgres.is_sharded())
+        self.postgres().is_some_and(|postgres| postgres.is_sharded())
     }
 }
 
@@ -337,6 +338,14 @@ impl<'a> std::ops::Deref for Write<'a> {
 }
 
 impl Write<'_> {
+    /// Returns the transaction if the engine is PostgreSQL.
+    fn postgres(&self) -> Option<&Transaction<'_>> {
+        match &self.0 {
+            Read::Sqlite(_) => None,
+            Read::Postgres(transaction) => Some(transaction),
+        }
+    }
+
     /// Runs a statement that changes rows, and returns their number.
     pub(crate) async fn execute(
         &self,
@@ -398,19 +407,14 @@ impl Write<'_> {
         params: &[Value<'_>],
     ) -> Result<bool, Error> {
         faults::check()?;
-        match &self.0 {
-            Read::Sqlite(_) => Ok(true),
-            Read::Postgres(transaction) => transaction.try_lock(sql, params).await,
-        }
+        let Some(transaction) = self.postgres() else { return Ok(true) };
+        transaction.try_lock(sql, params).await
     }
 
     /// Checks that this node may answer for sessions, from the primary that this transaction
     /// changes. Until then, nodes on an earlier primary may answer for what it replaces.
     pub(crate) fn check_session_lease(&self) -> Result<(), Error> {
-        match &self.0 {
-            Read::Sqlite(_) => Ok(()),
-            Read::Postgres(transaction) => transaction.check_session_lease(),
-        }
+        self.postgres().map_or(Ok(()), Transaction::check_session_lease)
     }
 
     /// Waits until every node that answers for sessions and keys sees what this transaction
@@ -418,19 +422,15 @@ impl Write<'_> {
     /// until its lease ends. A change that ends access waits before its first statement, so that it
     /// holds no lock meanwhile.
     pub(crate) async fn wait_for_earlier_leases(&self) -> Result<(), Error> {
-        match &self.0 {
-            Read::Sqlite(_) => Ok(()),
-            Read::Postgres(transaction) => transaction.wait_for_earlier_leases().await,
-        }
+        let Some(transaction) = self.postgres() else { return Ok(()) };
+        transaction.wait_for_earlier_leases().await
     }
 
     /// Waits for the lock of the layout, and holds it until this transaction ends. On SQLite every
     /// writing transaction is the only one.
     pub(crate) async fn take_layout_lock(&self) -> Result<(), Error> {
-        match &self.0 {
-            Read::Sqlite(_) => Ok(()),
-            Read::Postgres(transaction) => transaction.take_layout_lock().await,
-        }
+        let Some(transaction) = self.postgres() else { return Ok(()) };
+        transaction.take_layout_lock().await
     }
 }
 

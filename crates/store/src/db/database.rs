@@ -1,6 +1,6 @@
 //! The location and size of the data, and the server that has it.
 
-use super::{Db, Read, Write};
+use super::{Db, Transaction, Write};
 use crate::error::Error;
 use crate::sql::Sql;
 
@@ -12,10 +12,7 @@ impl Write<'_> {
     /// Returns an identifier of the database server of this transaction, different from any other
     /// server and from itself before a restart; empty for SQLite, which has none.
     pub(crate) fn server(&self) -> &str {
-        match &self.0 {
-            Read::Sqlite(_) => "",
-            Read::Postgres(transaction) => transaction.server(),
-        }
+        self.postgres().map_or("", Transaction::server)
     }
 }
 
@@ -23,10 +20,7 @@ impl Db {
     /// Returns how many milliseconds this node's clock was ahead of the database's at the last
     /// comparison, if that is too much.
     pub(crate) fn clock_off_ms(&self) -> Option<i64> {
-        match self {
-            Db::Sqlite(_) => None,
-            Db::Postgres(postgres) => postgres.lease.clock_off_ms(),
-        }
+        self.postgres()?.lease.clock_off_ms()
     }
 
     /// Returns a failure to open the data, with the remedy if the database server refuses the role.
@@ -39,10 +33,7 @@ impl Db {
 
     /// Returns the hosts and the name of the database; `None` for SQLite.
     pub(crate) fn database(&self) -> Option<String> {
-        match self {
-            Db::Sqlite(_) => None,
-            Db::Postgres(postgres) => Some(postgres.database()),
-        }
+        self.postgres().map(|postgres| postgres.database())
     }
 
     /// Returns the size of the database.

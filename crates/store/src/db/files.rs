@@ -6,7 +6,7 @@ use crate::error::Error;
 impl Db {
     /// Returns whether the data is in SQLite, which this process writes itself.
     pub(crate) fn is_file(&self) -> bool {
-        matches!(self, Db::Sqlite(_))
+        self.postgres().is_none()
     }
 
     /// Returns the sizes of the files of SQLite.

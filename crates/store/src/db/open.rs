@@ -86,10 +86,8 @@ impl Db {
     /// Prepares a dry run on a database server to write to temporary tables. The layout must be up
     /// to date.
     pub(crate) async fn hide_tables(&self, tables: &'static TemporaryTables) -> Result<(), Error> {
-        match self {
-            Db::Sqlite(_) => Ok(()),
-            Db::Postgres(postgres) => postgres.hide_tables(tables).await,
-        }
+        let Some(postgres) = self.postgres() else { return Ok(()) };
+        postgres.hide_tables(tables).await
     }
 
     /// Returns whether no change is ever committed.

@@ -74,7 +74,7 @@ pub(crate) struct Files {
     /// that it is not.
     damaged: Condition,
     /// Set from a write that the file system prevented until the next successful one.
-    write_fault: Condition,
+    write_failed: AtomicBool,
 }
 
 /// The device and the inode of a file, which another file of the same name does not share.
@@ -218,7 +218,7 @@ impl Files {
 
     /// Returns whether the file system prevented the last write.
     pub(in crate::db) fn last_write_failed(&self) -> bool {
-        self.write_fault.is_set()
+        self.write_failed.load(Ordering::Acquire)
     }
 
     /// Fails once SQLite has found the database file damaged.
@@ -294,15 +294,15 @@ impl Files {
     /// The same for a write, which is recorded.
     pub(super) fn write_failed(&self, error: Error) -> Error {
         let error = self.explain(error);
-        if let Error::File(reason) = &error {
-            self.write_fault.set(reason.clone());
+        if matches!(error, Error::File(_)) {
+            self.write_failed.store(true, Ordering::Release);
         }
         error
     }
 
     /// Notes that a write succeeded.
     pub(super) fn write_succeeded(&self) {
-        self.write_fault.clear();
+        self.write_failed.store(false, Ordering::Release);
     }
 }
 
