@@ -120,13 +120,6 @@ pub(crate) struct Sums {
 /// The stored time of a name that no sale gives any more: that of any sale is later.
 pub(crate) const NO_SALE: UnixMs = UnixMs(i64::MIN);
 
-/// Whether a sale is added to the sums or removed from them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SaleChange {
-    Added,
-    Removed,
-}
-
 impl Sums {
     /// Reads the rows that sales will change. Others are read when they are written, which takes
     /// one more round trip.
@@ -168,19 +161,16 @@ impl Sums {
             .await
     }
 
-    /// Adds a sale to the sums of its day, its device and its goods, or removes it.
-    pub(crate) fn count(&mut self, zone: &Zone, device: DeviceNo, sale: &Sale, change: SaleChange) {
-        let times = match change {
-            SaleChange::Added => 1,
-            SaleChange::Removed => -1,
-        };
+    /// Adds a sale to the sums of its day, its device and its goods, multiplied by `times`: 1 adds
+    /// it, -1 removes it.
+    pub(crate) fn count(&mut self, zone: &Zone, device: DeviceNo, sale: &Sale, times: i64) {
         let day = self.day_of(zone, sale.at);
         let currency = sale.currency.code();
         let totals = sale.totals();
         let empty = DayTotals { totals: Totals::default(), first: sale.at, last: sale.at };
         let of_day = self.by_day.entry((day, currency)).or_insert(empty);
         of_day.totals.add(totals, times);
-        if change == SaleChange::Added {
+        if times > 0 {
             of_day.first = of_day.first.min(sale.at);
             of_day.last = of_day.last.max(sale.at);
         }

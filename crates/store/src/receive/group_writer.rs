@@ -20,7 +20,7 @@ use crate::record::dictionaries::Dictionary;
 use crate::record::stored::StoredOrder;
 use crate::record::{Incoming, order_id_of, sale};
 use crate::sql::{Value, distinct, row, statements};
-use crate::sums::{SaleChange, Sums};
+use crate::sums::Sums;
 
 row! {
     struct LedgerRow { device_code: String, device_no: DeviceNo, last_seq: i64, blocked_seq: i64 }
@@ -239,7 +239,7 @@ impl<'a> GroupWriter<'a> {
         }
         if let Some(at) = stored.sale_at {
             let old = sale::sale_of(stored.record.text().as_bytes(), at)?;
-            self.sums.count(self.batch.zone, ownership.device, &old, SaleChange::Removed);
+            self.sums.count(self.batch.zone, ownership.device, &old, -1);
             let new_sale = new.sale_at.map(|at| sale::sale_of(new.record.text().as_bytes(), at));
             self.sums.correct_goods_names(&old, new_sale.transpose()?.as_ref());
         }
@@ -281,7 +281,7 @@ impl<'a> GroupWriter<'a> {
 
     fn count_sale(&mut self, device: DeviceNo, sale: Option<&Sale>) {
         if let Some(sale) = sale {
-            self.sums.count(self.batch.zone, device, sale, SaleChange::Added);
+            self.sums.count(self.batch.zone, device, sale, 1);
             self.sums.record_goods_names(sale);
         }
     }

@@ -16,7 +16,7 @@ use crate::record::sale_figures;
 use crate::record::stored::{StoredOrder, order_columns};
 use crate::sql::statements;
 use crate::sums::device_block::{StoredBlock, each_device, each_product, each_seller};
-use crate::sums::{BlockDay, BlockRow, DayRow, GoodsName, NO_SALE, SaleChange, Sums, figures};
+use crate::sums::{BlockDay, BlockRow, DayRow, GoodsName, NO_SALE, Sums, figures};
 
 statements! {
     DAYS_WITH_SUMS(group_no) -> Day = "select day from sales_by_day where group_no = $group_no
@@ -234,7 +234,7 @@ impl Recount<'_> {
                 *refunding += i64::from(sale_figures::is_refunding(order.sale));
                 match sale_and_error((&order, self.dictionaries), self.zone) {
                     Ok((sale, error)) => {
-                        sums.count(self.zone, order.device_no, &sale, SaleChange::Added);
+                        sums.count(self.zone, order.device_no, &sale, 1);
                         remove_names_of(&sale, names_without_sale);
                         match error {
                             Some((error, Some(recorded))) => {
