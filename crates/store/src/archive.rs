@@ -170,7 +170,8 @@ impl Upkeep<'_> {
         returning: Returning,
     ) -> Result<Archived, ArchiveError> {
         let plan = async move |read: &Read<'_>| {
-            let last = metadata::archived_before(read).await?;
+            let last = metadata::last_or_zero(read, metadata::ARCHIVED_BEFORE).await?;
+            let last = UnixMs(last);
             Ok::<_, Error>((last, boundaries(read, before, now, before < last).await?))
         };
         let (last, boundaries) = self.0.db.read(Deadline::None, plan).await?;
@@ -257,6 +258,6 @@ async fn set_boundaries(
         Ok::<_, Error>(is_set.then(|| boundary.clone()))
     });
     let moved = try_join_all(set).await?;
-    metadata::raise_archived_before(write, before).await?;
+    metadata::raise(write, metadata::ARCHIVED_BEFORE, before.0).await?;
     Ok(moved.into_iter().flatten().collect())
 }

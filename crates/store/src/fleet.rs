@@ -249,7 +249,7 @@ impl Apply<'_> {
         device_rows::write_names(write, &changes.devices, self.by.at).await?;
         device_rows::count_devices(write, changes.groups_of_devices()).await?;
         if changes.changes_owners_or_names() {
-            metadata::fleet_changes(write, self.opening.version(write)).await?;
+            metadata::set(write, metadata::FLEET, self.opening.version(write)).await?;
         }
         Ok(ended)
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kiosque_model::{DeviceNo, UnixMs, Zone};
+use kiosque_model::{UnixMs, Zone};
 
 use crate::db::{DATABASE, Db, Read, Write, unopened_entry};
 use crate::error::Error;
@@ -43,15 +43,17 @@ pub(crate) const ARRIVALS: &str = "arrivals";
 pub(crate) const REFUSED_REQUESTS: &str = "refused_requests";
 /// The counter whose number is the highest of a deleted device.
 pub(crate) const DELETED_DEVICES: &str = "deleted_devices";
-const CLOCK: &str = "clock";
-const ARCHIVED_BEFORE: &str = "archived_before";
+/// The latest time of the clock that a server has stored.
+pub(crate) const CLOCK: &str = "clock";
+/// The time before which orders were last archived.
+pub(crate) const ARCHIVED_BEFORE: &str = "archived_before";
 const TIME_ZONE: &str = "time_zone";
 
 /// Returns the recorded time zone. New data records `wanted`, or UTC.
 pub(crate) async fn settle_zone(write: &Write<'_>, wanted: Option<&Zone>) -> Result<Zone, Error> {
     let Some(recorded) = entry(write, TIME_ZONE).await? else {
         let zone = wanted.cloned().unwrap_or_else(Zone::utc);
-        write.execute(&SET_ENTRY, &[TIME_ZONE.into(), zone.name().into()]).await?;
+        set_entry(write, TIME_ZONE, zone.name()).await?;
         return Ok(zone);
     };
     let recorded = Zone::named(&recorded).map_err(Error::Data)?;
@@ -87,20 +89,19 @@ pub(crate) async fn lock(write: &Write<'_>, counter: &str) -> Result<(), Error> 
     take(write, counter, 0).await.map(drop)
 }
 
-/// Replaces the version of the fleet by a unique one.
-pub(crate) async fn fleet_changes(write: &Write<'_>, version: i64) -> Result<(), Error> {
-    write.execute(&SET_COUNTER, &[FLEET.into(), version.into()]).await.map(|_| ())
+/// Returns the number of a counter that may not exist yet; then 0.
+pub(crate) async fn last_or_zero(read: &Read<'_>, counter: &str) -> Result<i64, Error> {
+    Ok(read.one(&COUNTER, &[counter.into()]).await?.unwrap_or(0))
 }
 
-/// Returns the time before which orders were last archived; 0 if they never were.
-pub(crate) async fn archived_before(read: &Read<'_>) -> Result<UnixMs, Error> {
-    let last = read.one(&COUNTER, &[ARCHIVED_BEFORE.into()]).await?;
-    Ok(last.unwrap_or(UnixMs(0)))
+/// Replaces the number of a counter.
+pub(crate) async fn set(write: &Write<'_>, counter: &str, last: i64) -> Result<(), Error> {
+    write.execute(&SET_COUNTER, &[counter.into(), last.into()]).await.map(|_| ())
 }
 
-/// Records that orders that started before a time are archived, unless a later time is recorded.
-pub(crate) async fn raise_archived_before(write: &Write<'_>, at: UnixMs) -> Result<(), Error> {
-    write.execute(&RAISE_COUNTER, &[ARCHIVED_BEFORE.into(), at.into()]).await.map(|_| ())
+/// Replaces the number of a counter, unless it is higher.
+pub(crate) async fn raise(write: &Write<'_>, counter: &str, last: i64) -> Result<(), Error> {
+    write.execute(&RAISE_COUNTER, &[counter.into(), last.into()]).await.map(|_| ())
 }
 
 /// Records that orders that started at a time or later are restored, unless another process has
@@ -112,22 +113,6 @@ pub(crate) async fn lower_archived_before(
 ) -> Result<(), Error> {
     let params = [ARCHIVED_BEFORE.into(), old.into(), at.into()];
     write.execute(&REPLACE_COUNTER, &params).await.map(|_| ())
-}
-
-/// Records the deletion of a device. The fleet is locked.
-pub(crate) async fn device_deleted(write: &Write<'_>, number: DeviceNo) -> Result<(), Error> {
-    let last = last(write, DELETED_DEVICES).await?.max(number.0);
-    write.execute(&SET_COUNTER, &[DELETED_DEVICES.into(), last.into()]).await.map(|_| ())
-}
-
-/// Returns the latest time of the clock that a server has stored; 0 if there is none.
-pub(crate) async fn clock(read: &Read<'_>) -> Result<i64, Error> {
-    Ok(read.one(&COUNTER, &[CLOCK.into()]).await?.unwrap_or(0))
-}
-
-/// Stores the time of the clock.
-pub(crate) async fn set_clock(write: &Write<'_>, now: UnixMs) -> Result<(), Error> {
-    write.execute(&SET_COUNTER, &[CLOCK.into(), now.into()]).await.map(|_| ())
 }
 
 /// Writes a row and restores it. The engine does not notice that nothing has changed, so the commit

@@ -28,7 +28,7 @@ pub(crate) async fn open_unsettled(options: &OpenOptions<'_>) -> Result<State, E
         .write_to(ClosedData::Accepted, Deadline::None, async move |write| {
             migrate::up(write, when_absent, now).await?;
             let zone = metadata::settle_zone(write, wanted.as_ref()).await?;
-            Ok::<_, Error>((zone, metadata::clock(write).await?))
+            Ok::<_, Error>((zone, metadata::last_or_zero(write, metadata::CLOCK).await?))
         })
         .await
         .map_err(|error| db.explained(error))?;

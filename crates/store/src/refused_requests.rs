@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use kiosque_model::{AccountNo, LoginName, PresentedToken, Source, UnixMs};
 
-use crate::db::{Bound, Deadline, Read, Write};
+use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::json_records::json;
 use crate::metadata;
@@ -38,8 +38,6 @@ const UNPROVEN_BYTES_MAX: i64 = 32 << 20;
 /// entries.
 const ROW_BYTES_MAX: i64 = 8_192 + 512;
 const _: () = assert!(UNPROVEN_MAX * ROW_BYTES_MAX <= UNPROVEN_BYTES_MAX);
-/// Maximum number of old rows that one transaction deletes.
-const PURGED_PER_TRANSACTION: i64 = 2_000;
 
 /// The age at which they are deleted and can no longer be found.
 pub const REFUSED_AGE_MS: i64 = 86_400_000;
@@ -162,10 +160,7 @@ impl Trail<'_> {
     /// # Errors
     /// The store failed; those deleted so far remain deleted.
     pub async fn purge_refused(self, now: UnixMs) -> Result<(), Error> {
-        let until = now.plus_ms(-REFUSED_AGE_MS);
-        let purge = || Bound::new(&PURGE, [until.into(), PURGED_PER_TRANSACTION.into()]);
-        while self.0.db.execute(purge()).await? > 0 {}
-        Ok(())
+        self.0.db.purge(&PURGE, now.plus_ms(-REFUSED_AGE_MS)).await.map(|_| ())
     }
 
     /// Returns the request with an id, if it was refused or failed in the last day.

@@ -74,7 +74,7 @@ impl Sessions<'_> {
         set_back: Option<(UnixMs, UnixMs)>,
     ) -> Result<u64, Error> {
         let change = async move |write: &Write<'_>| {
-            metadata::set_clock(write, now).await?;
+            metadata::set(write, metadata::CLOCK, now.0).await?;
             match set_back {
                 Some((latest, end_max)) => {
                     write.execute(&CAP_ACTIVITY, &[now.into()]).await?;

@@ -94,8 +94,8 @@ async fn delete(
         write.execute(&DELETE_LEDGER, &key).await?;
     }
     device_rows::count_devices(write, groups.iter().copied()).await?;
-    metadata::device_deleted(write, device.device).await?;
-    metadata::fleet_changes(write, opening.version(write)).await?;
+    metadata::raise(write, metadata::DELETED_DEVICES, device.device.0).await?;
+    metadata::set(write, metadata::FLEET, opening.version(write)).await?;
     let group_id = match device.last_owner() {
         Some(group) => group_id(write, group).await?,
         None => None,

@@ -115,7 +115,7 @@ pub(super) async fn write(write: &Write<'_>, changes: &[ChangedDevice<'_>]) -> R
             listed.entry(*group).or_default().push(row);
         }
     }
-    execute_by_group(write, &SET_LISTED, &listed).await?;
+    execute_by_group(write, &SET_LISTED, &listed, &[]).await?;
     add_owners(write, || changes.iter().filter(|device| device.old.is_none())).await
 }
 
@@ -141,9 +141,9 @@ pub(super) async fn write_moves(
             }
         }
     }
-    execute_by_group(write, &END_PERIODS, &ended).await?;
-    execute_by_group(write, &DELETE_PERIODS, &removed).await?;
-    execute_by_group(write, &DELETE_EMPTY_LEDGERS, &left).await?;
+    execute_by_group(write, &END_PERIODS, &ended, &[]).await?;
+    execute_by_group(write, &DELETE_PERIODS, &removed, &[]).await?;
+    execute_by_group(write, &DELETE_EMPTY_LEDGERS, &left, &[]).await?;
     add_owners(write, moved).await
 }
 
@@ -160,10 +160,7 @@ pub(super) async fn write_names(
             named.entry(*group).or_default().push(row);
         }
     }
-    let statements = named.iter().map(|(group, rows)| async move {
-        write.execute_each(&SET_NAMES, rows.iter(), &[(*group).into(), now.into()]).await
-    });
-    try_join_all(statements).await.map(|_| ())
+    execute_by_group(write, &SET_NAMES, &named, &[now.into()]).await
 }
 
 /// Counts the devices of groups, which are locked.
@@ -209,14 +206,17 @@ fn with_owners<'c>(
     devices.filter_map(|device| Some((device, device.owners.as_ref()?)))
 }
 
-/// Runs a bulk statement once for each group. The statements are pipelined.
-async fn execute_by_group<const N: usize>(
+/// Runs a bulk statement once for each group, with the group before its other parameters. The
+/// statements are pipelined.
+async fn execute_by_group<'v, const N: usize>(
     write: &Write<'_>,
     sql: &'static Sql,
-    rows: &RowsByGroup<'_, N>,
+    rows: &RowsByGroup<'v, N>,
+    params: &[Value<'v>],
 ) -> Result<(), Error> {
     let statements = rows.iter().map(|(group, rows)| async move {
-        write.execute_each(sql, rows.iter(), &[(*group).into()]).await
+        let params = [&[(*group).into()], params].concat();
+        write.execute_each(sql, rows.iter(), &params).await
     });
     try_join_all(statements).await.map(|_| ())
 }
