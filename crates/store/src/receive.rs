@@ -37,7 +37,7 @@ use crate::owners::Ownership;
 pub use creating::{EntryIndexes, NeededEntries};
 use group_writer::GroupWriter;
 use stored_groups::StoredGroups;
-pub(crate) use stored_groups::each_stored_order;
+pub(crate) use stored_groups::stored_orders;
 
 statements! {
     [group_writer, order_row, stored_groups]

@@ -34,12 +34,6 @@ row! {
         pub(crate) devices: &'r [u8],
         pub(crate) products: &'r [u8],
     }
-    /// The name of goods that are no product, as of a sale.
-    pub(crate) struct GoodsName {
-        pub(crate) goods_id: String,
-        pub(crate) goods_name: String,
-        pub(crate) sale_at_ms: UnixMs,
-    }
 }
 
 statements! {

@@ -26,7 +26,6 @@ use crate::sums::{BlockRow, totals_of};
 use crate::views::Reports;
 
 row! {
-    struct DayRow<'r> { day: Day, currency: &'r str, totals: Totals }
     struct NameRow {
         group_no: GroupNo,
         device_no: DeviceNo,
@@ -39,7 +38,7 @@ row! {
 statements! {
     [attention, names]
     /// The sales of each day; on SQLite, of each day and group.
-    DAYS(first_day, last_day) -> DayRow<'_> = "select d.day, d.currency,
+    DAYS(first_day, last_day) -> ((Day, &str), Totals) = "select d.day, d.currency,
             cast(sum(d.orders) as bigint) as orders, cast(sum(d.items) as bigint) as items,
             cast(sum(d.amount) as bigint) as amount, cast(sum(d.refund) as bigint) as refund,
             cast(sum(d.shipped) as bigint) as shipped, cast(sum(d.failed) as bigint) as failed
@@ -137,7 +136,7 @@ impl Converted {
         let range = [query.totals_from.into(), query.last_day.into()];
         let (mut sums, mut currencies) = (BTreeMap::new(), Currencies::default());
         read.each_of(&DAYS, &numbers(groups.iter().copied()), &range, |row| {
-            let DayRow { day, currency, totals } = row.read()?;
+            let ((day, currency), totals): ((_, &str), _) = row.read()?;
             let currency = currencies.parse(currency)?;
             let (_, sum): &mut (Currency, Totals) =
                 sums.entry((day, currency.code())).or_insert((currency, Totals::default()));

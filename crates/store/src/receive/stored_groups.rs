@@ -9,21 +9,18 @@ use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 use super::OwnedOrder;
 use crate::db::{Read, Write};
 use crate::error::Error;
-use crate::sql::{Value, distinct, row, statements};
-
-row! {
-    struct StartRow<'r> { order_id: &'r str, device_no: DeviceNo, trade_start_ms: UnixMs }
-}
+use crate::sql::{Value, distinct, statements};
 
 statements! {
-    STARTS_OF_ORDERS(group_no) -> StartRow<'_> = "select o.order_id, o.device_no, o.trade_start_ms
+    STARTS_OF_ORDERS(group_no) -> (String, (DeviceNo, UnixMs)) = "select o.order_id, o.device_no,
+            o.trade_start_ms
         from {each r: id text}
         cross join orders o where o.group_no = $group_no and o.order_id = r.id";
 }
 
 /// The stored orders with the ids of a batch's orders, in the groups of the devices that moved: by
-/// id, their groups, their devices and their starts.
-pub(super) struct StoredGroups(HashMap<String, Vec<(GroupNo, DeviceNo, UnixMs)>>);
+/// group and id, their devices and their starts.
+pub(super) struct StoredGroups(HashMap<GroupNo, HashMap<String, (DeviceNo, UnixMs)>>);
 
 impl StoredGroups {
     /// Reads them, with one statement for each group of these devices, and none if no device moved.
@@ -38,16 +35,10 @@ impl StoredGroups {
             }
         }
         let reads = ids.into_iter().map(async |(group, ids)| {
-            let mut found = Vec::new();
-            let add = |id: &str, device, start| found.push((id.to_owned(), (group, device, start)));
-            each_stored_order(write, group, &distinct(ids.into_iter()), add).await?;
-            Ok::<_, Error>(found)
+            let stored = stored_orders(write, group, &distinct(ids.into_iter())).await?;
+            Ok::<_, Error>((group, stored.into_iter().collect()))
         });
-        let mut by_id: HashMap<String, Vec<(GroupNo, DeviceNo, UnixMs)>> = HashMap::new();
-        for (id, found) in try_join_all(reads).await?.into_iter().flatten() {
-            by_id.entry(id).or_default().push(found);
-        }
-        Ok(StoredGroups(by_id))
+        Ok(StoredGroups(try_join_all(reads).await?.into_iter().collect()))
     }
 
     /// Assigns orders of devices that moved to the group in which they are stored with the same
@@ -63,24 +54,16 @@ impl StoredGroups {
 
     /// Returns the start of the order with this id and this device in a group, if the group has it.
     pub(super) fn start_in(&self, group: GroupNo, one: &OwnedOrder<'_>) -> Option<UnixMs> {
-        let device = one.ownership.device;
-        let mut found = self.0.get(one.order.order_id.as_str())?.iter();
-        let (.., start) = found.find(|(of, by, _)| (*of, *by) == (group, device))?;
-        Some(*start)
+        let (device, start) = self.0.get(&group)?.get(one.order.order_id.as_str())?;
+        (*device == one.ownership.device).then_some(*start)
     }
 }
 
-/// Visits the orders with these ids that a group has, each with its device and its start.
-pub(crate) async fn each_stored_order(
+/// Returns the orders with these ids that a group has, each with its device and its start.
+pub(crate) async fn stored_orders(
     read: &Read<'_>,
     group: GroupNo,
     ids: &[[Value<'_>; 1]],
-    mut visit: impl FnMut(&str, DeviceNo, UnixMs),
-) -> Result<(), Error> {
-    read.each_of(&STARTS_OF_ORDERS, ids, &[group.into()], |row| {
-        let StartRow { order_id, device_no, trade_start_ms } = row.read()?;
-        visit(order_id, device_no, trade_start_ms);
-        Ok(())
-    })
-    .await
+) -> Result<Vec<(String, (DeviceNo, UnixMs))>, Error> {
+    read.all_of(&STARTS_OF_ORDERS, ids, &[group.into()]).await
 }

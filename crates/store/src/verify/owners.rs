@@ -6,7 +6,7 @@ use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 use super::{Group, Verified};
 use crate::db::Read;
 use crate::error::Error;
-use crate::receive::each_stored_order;
+use crate::receive::stored_orders;
 use crate::sql::{Value, row, statements};
 use crate::views::Upkeep;
 
@@ -160,15 +160,14 @@ async fn check_orders_of(read: &Read<'_>, code: &str, found: &mut Verified) -> R
             let ids: Vec<[Value<'_>; 1]> =
                 orders.iter().map(|(_, id)| [id.as_str().into()]).collect();
             for other in others.iter().filter(|_| !ids.is_empty()) {
-                each_stored_order(read, other.group_no, &ids, |order, device, _| {
-                    if device == other.device_no {
-                        found.differences.push(format!(
-                            "device {code}: order {order} is stored in group {} and in group {}",
-                            ledger.group_id, other.group_id
-                        ));
-                    }
-                })
-                .await?;
+                let stored = stored_orders(read, other.group_no, &ids).await?.into_iter();
+                let of_device = stored.filter(|(_, (device, _))| *device == other.device_no);
+                found.differences.extend(of_device.map(|(order, _)| {
+                    format!(
+                        "device {code}: order {order} is stored in group {} and in group {}",
+                        ledger.group_id, other.group_id
+                    )
+                }));
             }
             after = orders.last().filter(|_| orders.len() == CHUNK).map(|(seq, _)| *seq);
         }

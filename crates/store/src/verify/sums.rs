@@ -16,7 +16,7 @@ use crate::record::sale_figures;
 use crate::record::stored::{StoredOrder, order_columns};
 use crate::sql::statements;
 use crate::sums::device_block::{StoredBlock, each_device, each_product, each_seller};
-use crate::sums::{BlockDay, BlockRow, DayRow, GoodsName, NO_SALE, Sums, figures};
+use crate::sums::{BlockDay, BlockRow, DayRow, NO_SALE, Sums, figures};
 
 statements! {
     DAYS_WITH_SUMS(group_no) -> Day = "select day from sales_by_day where group_no = $group_no
@@ -37,7 +37,8 @@ statements! {
     SUMS_BY_DEVICE(group_no, day) -> BlockRow<'_> = "select day, device_block, currency,
             devices, products
         from sales_by_device where group_no = $group_no and day = $day";
-    GOODS_NAMES(group_no, no_sale_ms) -> GoodsName = "select goods_id, goods_name, sale_at_ms
+    GOODS_NAMES(group_no, no_sale_ms) -> (String, (UnixMs, String)) = "select goods_id,
+            sale_at_ms, goods_name
         from goods_names where group_no = $group_no and sale_at_ms <> $no_sale_ms";
     REFUNDING(group_no) -> i64 = "select refunding from group_changes
         where group_no = $group_no";
@@ -98,10 +99,8 @@ impl Recount<'_> {
         let mut days: BTreeSet<Day> = stored.into_iter().collect();
         self.add_days_with_sales(&mut days).await?;
         let params = [self.group.number.into(), NO_SALE.into()];
-        for named in self.read.all(&GOODS_NAMES, &params).await? {
-            let GoodsName { goods_id, goods_name, sale_at_ms } = named;
-            verified.names_without_sale.insert(goods_id, (sale_at_ms, goods_name));
-        }
+        let names = self.read.all(&GOODS_NAMES, &params).await?.into_iter();
+        verified.names_without_sale = names.collect();
         for day in days {
             let checked = self.check_day(day, verified).await;
             verified.note_damage(&format!("group {}, {day}", self.group.id), checked)?;

@@ -9,11 +9,11 @@ use crate::db::Read;
 use crate::error::Error;
 use crate::fleet::products_by_id;
 use crate::sql::{Value, distinct, statements};
-use crate::sums::GoodsName;
 
 statements! {
     /// The names of goods that are no products, as of their latest sale in a group.
-    OTHER_GOODS() -> GoodsName = "select n.goods_id, n.goods_name, n.sale_at_ms
+    OTHER_GOODS() -> (String, (UnixMs, String)) = "select n.goods_id, n.sale_at_ms,
+            n.goods_name
         from {rows r: group_no bigint, goods text} cross join goods_names n
         where n.group_no = r.group_no and n.goods_id = r.goods";
 }
@@ -32,17 +32,10 @@ pub(super) async fn of_goods(
     let others: Vec<[Value<'_>; 2]> = others
         .flat_map(|(id, _)| groups.iter().map(move |group| [(*group).into(), id.as_str().into()]))
         .collect();
-    let mut latest: HashMap<String, (UnixMs, String)> = HashMap::new();
-    read.each_of(&OTHER_GOODS, &others, &[], |row| {
-        let GoodsName { goods_id, goods_name, sale_at_ms } = row.read()?;
-        let newer = (sale_at_ms, goods_name);
-        let name = latest.entry(goods_id).or_insert_with(|| newer.clone());
-        if *name < newer {
-            *name = newer;
-        }
-        Ok(())
-    })
-    .await?;
-    names.extend(latest.into_iter().map(|(id, (_, name))| (id, name)));
+    let mut others: Vec<(String, (UnixMs, String))> =
+        read.all_of(&OTHER_GOODS, &others, &[]).await?;
+    // The latest name of each comes last, and replaces the others.
+    others.sort_unstable();
+    names.extend(others.into_iter().map(|(id, (_, name))| (id, name)));
     Ok(names)
 }
