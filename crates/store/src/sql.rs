@@ -184,6 +184,7 @@ mod tests {
     statements! {
         OUTER(a) -> Outer<'_> = "select first, a, b, last from t where a = $a";
         SCALAR(a) -> i64 = "select count(*) from t where a = $a";
+        KEYED(a) -> (i64, Pair<'_>) = "select first, a, b from t where a = $a";
         NOTHING(a) = "delete from t where a = $a";
         UNDECLARED(a) = "delete from t where a = $b";
     }
@@ -195,11 +196,13 @@ mod tests {
         assert!(OUTER.check_columns(&["first", "a", "b"]).is_err());
         assert!(SCALAR.check_columns(&["any"]).is_ok());
         assert!(SCALAR.check_columns(&["any", "other"]).is_err());
+        assert!(KEYED.check_columns(&["any", "a", "b"]).is_ok());
+        assert!(KEYED.check_columns(&["any", "b", "a"]).is_err());
         assert!(NOTHING.check_columns(&[]).is_ok());
         let error = NOTHING.check_columns(&["a"]).expect_err("a column that is not declared");
         let message = "::NOTHING: returns the columns [\"a\"], declared are []";
         assert!(error.to_string().ends_with(message), "{error}");
-        assert_eq!(all().len(), 4);
+        assert_eq!(all().len(), 5);
     }
 
     #[test]
@@ -217,6 +220,15 @@ mod tests {
         let pair = Some(Pair { a: 2, b: None });
         outer("select 1, 2, null, true", Outer { first: 1, pair, last: true });
         outer("select 1, null, null, false", Outer { first: 1, pair: None, last: false });
+        let keyed = |row: &rusqlite::Row<'_>| {
+            let expected = (true, Some(Pair { a: 2, b: Some("b") }));
+            assert_eq!(
+                Row::Sqlite(row).read::<(bool, Option<Pair<'_>>)>().expect("a row"),
+                expected
+            );
+            Ok(())
+        };
+        connection.query_one("select true, 2, 'b'", [], keyed).expect("one row");
     }
 
     #[test]
