@@ -227,7 +227,7 @@ create table dictionaries (
 );
 
 -- Bounds of the trade starts of 64 consecutive orders each, from block * 64 + 1 on. Lists of a time
--- span skip the blocks outside of it. The bounds are only widened.
+-- span skip the blocks outside of it.
 create table order_blocks (
     group_no bigint not null,
     device_no bigint not null,

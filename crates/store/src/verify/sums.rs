@@ -15,8 +15,8 @@ use crate::record::sale::{check_text, sale_time};
 use crate::record::sale_figures;
 use crate::record::stored::{StoredOrder, order_columns};
 use crate::sql::statements;
-use crate::sums::device_block::{StoredBlock, each_device, each_product, each_seller};
-use crate::sums::{BlockDay, BlockRow, DayRow, NO_SALE, Sums, figures};
+use crate::sums::device_block::{BlockSums, each_device, each_product, each_seller};
+use crate::sums::{BlockRow, DayRow, NO_SALE, Sums, figures};
 
 statements! {
     DAYS_WITH_SUMS(group_no) -> Day = "select day from sales_by_day where group_no = $group_no
@@ -53,12 +53,6 @@ struct SumKey {
     goods_id: Option<String>,
     device_block: Option<i64>,
     currency: String,
-}
-
-impl SumKey {
-    fn day(currency: &str) -> SumKey {
-        SumKey { currency: currency.to_owned(), ..SumKey::default() }
-    }
 }
 
 /// The figures of sums, in the order in which they are stored.
@@ -190,19 +184,25 @@ impl Recount<'_> {
         let sums = self.recount(day, verified).await?;
         let name = format!("group {}, {day}", self.group.id);
         let params = [self.group.number.into(), day.into()];
-        let (mut stored, mut wrong_bounds) = (SumTable::new(), Vec::new());
+        let (mut by_day, mut by_device) = (SumTable::new(), SumTable::new());
+        let mut wrong_bounds = Vec::new();
         self.read
             .each(&SUMS_BY_DAY, &params, |row| {
                 let row: DayRow<'_> = row.read()?;
-                stored.insert(SumKey::day(row.currency), figures(row.totals).to_vec());
+                by_day.insert(day_key(row.currency), figures(row.totals).to_vec());
                 wrong_bounds.extend(self.bounds_error(&name, &sums, &row));
                 Ok(())
             })
             .await?;
-        self.read.each(&SUMS_BY_DEVICE, &params, |row| add_row(&mut stored, &row.read()?)).await?;
-        let counted = counted(&sums)?;
-        verified.sums += counted.len();
-        self.compare((day, name.as_str()), (&stored, &counted), verified);
+        self.read
+            .each(&SUMS_BY_DEVICE, &params, |row| add_stored(&mut by_device, &row.read()?))
+            .await?;
+        for (stored, counted) in
+            [(by_day, counted_by_day(&sums)), (by_device, counted_by_device(&sums))]
+        {
+            verified.sums += counted.len();
+            self.compare((day, name.as_str()), (&stored, &counted), verified);
+        }
         verified.of_sums.extend(wrong_bounds.into_iter().map(|error| (day, error)));
         Ok(())
     }
@@ -368,38 +368,60 @@ fn day_by_other_rules(recorded: &str, expected: &str, zone: &Zone) -> Option<Day
     is_possible.then(|| utc.day_of(recorded))
 }
 
-/// Returns the sums of orders, in the form in which they are stored.
-fn counted(sums: &Sums) -> Result<SumTable, Error> {
+fn counted_by_day(sums: &Sums) -> SumTable {
     let by_day = sums.by_day.iter();
-    let by_day = by_day.map(|((_, code), sum)| (SumKey::day(code), figures(sum.totals).to_vec()));
-    let mut table: SumTable = by_day.collect();
-    for (&BlockDay { day, block: device_block, currency }, sums) in &sums.by_device {
-        let StoredBlock { devices, products } =
-            sums.added_to(&StoredBlock::default(), device_block)?;
-        let (devices, products) = (devices.as_slice(), products.as_slice());
-        add_row(&mut table, &BlockRow { day, device_block, currency, devices, products })?;
-    }
-    Ok(table)
+    by_day.map(|((_, code), sum)| (day_key(code), figures(sum.totals).to_vec())).collect()
 }
 
-/// Adds the sums of a row.
-fn add_row(table: &mut SumTable, row: &BlockRow<'_>) -> Result<(), Error> {
+fn counted_by_device(sums: &Sums) -> SumTable {
+    let mut table = SumTable::new();
+    for (key, sums) in &sums.by_device {
+        let BlockSums { devices, products } = sums;
+        let of_device = devices.iter().map(|(device, figures)| (*device, figures.to_vec()));
+        table
+            .extend(of_device.map(|(device, figures)| (device_key(device, key.currency), figures)));
+        for (goods_id, sellers) in products {
+            let mut totals = vec![0, 0];
+            for (device, figures) in sellers {
+                totals.iter_mut().zip(figures).for_each(|(total, figure)| *total += figure);
+                table.insert(seller_key(goods_id, *device, key.currency), figures.to_vec());
+            }
+            table.insert(product_key(goods_id, key.block, key.currency), totals);
+        }
+    }
+    table
+}
+
+/// Adds the sums of a stored row.
+fn add_stored(table: &mut SumTable, row: &BlockRow<'_>) -> Result<(), Error> {
     let BlockRow { device_block: block, currency, devices, products, .. } = *row;
-    let of_currency = SumKey::day(currency);
     each_device(devices, block, |device, figures| {
-        let device = Some(device);
-        table.insert(SumKey { device, ..of_currency.clone() }, figures.to_vec());
+        table.insert(device_key(device, currency), figures.to_vec());
     })?;
     each_product(products, |product| {
-        let of_product =
-            SumKey { goods_id: Some(product.goods_id()?.to_owned()), ..of_currency.clone() };
-        let in_block = SumKey { device_block: Some(block), ..of_product.clone() };
-        table.insert(in_block, product.figures.to_vec());
+        let goods_id = product.goods_id()?;
+        table.insert(product_key(goods_id, block, currency), product.figures.to_vec());
         each_seller(product.sellers, block, |device, figures| {
-            let device = Some(device);
-            table.insert(SumKey { device, ..of_product.clone() }, figures.to_vec());
+            table.insert(seller_key(goods_id, device, currency), figures.to_vec());
         })
     })
+}
+
+fn day_key(currency: &str) -> SumKey {
+    SumKey { currency: currency.to_owned(), ..SumKey::default() }
+}
+
+fn device_key(device: DeviceNo, currency: &str) -> SumKey {
+    SumKey { device: Some(device), ..day_key(currency) }
+}
+
+fn product_key(goods_id: &str, block: i64, currency: &str) -> SumKey {
+    let goods_id = Some(goods_id.to_owned());
+    SumKey { goods_id, device_block: Some(block), ..day_key(currency) }
+}
+
+fn seller_key(goods_id: &str, device: DeviceNo, currency: &str) -> SumKey {
+    SumKey { goods_id: Some(goods_id.to_owned()), ..device_key(device, currency) }
 }
 
 #[cfg(test)]
