@@ -102,7 +102,11 @@ async fn check_and_read(
     let all = [&begin, check].into_iter().chain(statements).chain([&end]);
     let mut sent = send_together(connection, all).await?.into_iter();
     finish(answered(sent.next()).await?).await?;
-    let proved = pin!(answered(sent.next()).await?).try_next().await.map_err(Error::from)?;
+    let mut checked = pin!(answered(sent.next()).await?);
+    let proved = checked.try_next().await.map_err(Error::from)?;
+    // The server may cancel the check after its row: then the other statements fail because the
+    // transaction has, which is not the cause.
+    checked.try_next().await.map_err(Error::from)?;
     if rows.read.prove(proved.as_ref().map(|row| Row::Postgres(row, 0)).as_ref())?.is_break() {
         return Ok(());
     }
@@ -194,12 +198,48 @@ async fn finish(rows: RowStream) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow;
     use std::sync::Arc;
     use std::time::Duration;
 
     use super::*;
     use crate::db::postgres::address::Address;
     use crate::{explain, statements};
+
+    /// A check that fails after its row, and two statements.
+    struct FailingCheck;
+
+    impl CheckedRead for FailingCheck {
+        fn take_statements(&mut self) -> (Bound, Vec<Bound>) {
+            static CHECK: Sql =
+                Sql::new("CHECK", "select 1 / (2 - n) as row from generate_series(1, 2) n");
+            static OTHER: Sql = Sql::new("OTHER", "select 1 as other");
+            let other = || Bound::new(&OTHER, []);
+            (Bound::new(&CHECK, []), vec![other(), other()])
+        }
+
+        fn prove(&mut self, row: Option<&Row<'_>>) -> Result<ControlFlow<()>, Refused> {
+            assert!(row.is_some());
+            Ok(ControlFlow::Continue(()))
+        }
+
+        fn add(&mut self, _: usize, _: &Row<'_>) -> Result<(), Error> {
+            Ok(())
+        }
+    }
+
+    /// The error is the cause, by which a cancelled read begins again, and not the consequence that
+    /// the transaction is aborted.
+    #[tokio::test]
+    async fn a_check_that_fails_after_its_row_is_the_error() {
+        let schema = explain::with_tables().await;
+        let address = Arc::new(Address::parse(schema.url()).expect("an address"));
+        let opened = Connection::open(&address, Duration::from_secs(60)).await;
+        let connection = opened.expect("a connection");
+        let ran = run(&connection, &mut FailingCheck, 10).await;
+        let Err(Refused::Store(error)) = ran else { panic!("{ran:?}") };
+        assert!(format!("{error:?}").contains("division by zero"), "{error:?}");
+    }
 
     /// Every statement is prepared alone and behind the check, and returns its declared columns.
     #[tokio::test]
