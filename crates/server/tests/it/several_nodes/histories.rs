@@ -17,7 +17,7 @@ use kiosque_testkit::{
 use tokio::sync::RwLock;
 use tokio::task::JoinSet;
 
-use super::linear::{Answer, Op, Recorder, Violation, check};
+use super::linear::{Answer, Op, Recorder, check};
 
 const NODES: usize = 3;
 /// Nodes on a promoted standby wait for as long before they answer.
@@ -142,15 +142,12 @@ impl Run {
     }
 
     /// Makes one more history, and checks that an order explains it.
-    async fn history(&mut self) -> Result<(), Violation> {
+    async fn history(&mut self) -> Result<(), String> {
         self.history_during(async |_| {}).await
     }
 
     /// Makes one more history during a disturbance.
-    async fn history_during(
-        &mut self,
-        disturb: impl AsyncFnOnce(&History),
-    ) -> Result<(), Violation> {
+    async fn history_during(&mut self, disturb: impl AsyncFnOnce(&History)) -> Result<(), String> {
         let begun = Instant::now();
         let history = Arc::new(History {
             nodes: Arc::clone(&self.nodes),

@@ -16,15 +16,12 @@
 //! answers carry the session's expiry: the order is judged by it.
 
 mod examples;
-mod permutations;
 mod search;
-mod violation;
 
 use std::collections::BTreeSet;
+use std::fmt::Write;
 use std::sync::Mutex;
 use std::time::Instant;
-
-pub(crate) use violation::Violation;
 
 /// A session as an answer describes it. The recorder numbers the tokens, each with its own number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,7 +32,7 @@ pub(crate) struct Session {
 }
 
 /// A request of a client for the session of an account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Ask {
     LogIn { default_group: usize },
     Switch { token: u64, group: usize },
@@ -43,7 +40,7 @@ pub(crate) enum Ask {
     Use { token: u64 },
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Call {
     Session {
         node: usize,
@@ -57,7 +54,7 @@ pub(crate) enum Call {
     },
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Answer {
     /// The answer to a login or a switch.
     OpenedSession(Session),
@@ -74,14 +71,14 @@ pub(crate) enum Answer {
     Unknown,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Reply {
     pub(crate) at_ns: u64,
     pub(crate) answer: Answer,
 }
 
 /// One call of one client. Its instants are nanoseconds since the history began.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Op {
     pub(crate) client: usize,
     pub(crate) call: Call,
@@ -134,47 +131,23 @@ impl Recorder {
     }
 }
 
-/// Looks for an order that explains every answer of the history, account by account.
-pub(crate) fn check(ops: &[Op]) -> Result<(), Violation> {
+/// Looks for an order that explains every answer of the history, account by account. Returns an
+/// account without one, and its calls in the order in which they were sent, as text.
+pub(crate) fn check(ops: &[Op]) -> Result<(), String> {
     let accounts: BTreeSet<usize> = ops.iter().filter_map(|op| op.call.account()).collect();
     for account in accounts {
         let concerns = |op: &&Op| op.call.account().is_none_or(|other| other == account);
         let mut of_account: Vec<Op> = ops.iter().filter(concerns).copied().collect();
         of_account.sort_by_key(|op| op.asked_ns);
-        check_account(account, &of_account)?;
+        if !search::is_explained(&of_account) {
+            let mut text = format!("account {account}: the answers fit no order of these calls\n");
+            for Op { client, call, asked_ns, reply } in &of_account {
+                writeln!(text, "{asked_ns} ns, client {client}: {call:?}, {reply:?}").unwrap();
+            }
+            return Err(text);
+        }
     }
     Ok(())
-}
-
-/// The operations are sorted by the time at which they were sent.
-fn check_account(account: usize, ops: &[Op]) -> Result<(), Violation> {
-    let ends = (0..).zip(ops).filter_map(|(at, op)| Some(End { at_ns: op.answered_ns()?, at }));
-    let mut ends: Vec<End> = ends.collect();
-    ends.sort_unstable();
-    let is_explained = |end: &End| search::is_explained(beginning(ops, *end));
-    if ends.last().is_none_or(is_explained) {
-        return Ok(());
-    }
-    // An order that explains a history explains each of its beginnings.
-    let first = ends.partition_point(is_explained);
-    Err(Violation { account, ops: ops.to_vec(), end: ends[first] })
-}
-
-/// The end of a beginning of a history: the answer of this operation, which is a part of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct End {
-    at_ns: u64,
-    at: usize,
-}
-
-/// Returns the calls that were sent before the end; later answers are unknown.
-fn beginning(ops: &[Op], end: End) -> Vec<Op> {
-    let known = |at: usize, op: &Op| {
-        let reply = op.reply.filter(|reply| End { at_ns: reply.at_ns, at } <= end);
-        Op { reply, ..*op }
-    };
-    let sent = (0..).zip(ops).filter(|(_, op)| op.asked_ns <= end.at_ns);
-    sent.map(|(at, op)| known(at, op)).collect()
 }
 
 impl Call {

@@ -6,7 +6,7 @@ use kiosque_testdb::{Durability, Schema, Server};
 use kiosque_testkit::{Rng, TOKEN_PATH, TestData, runs, seed};
 use tokio::task::block_in_place;
 
-use super::{CALLS, CLIENTS, History, NODES, Run, Tally, Violation};
+use super::{CALLS, CLIENTS, History, NODES, Run, Tally};
 
 /// The number of histories with one primary.
 const HISTORIES: usize = 50;
@@ -74,7 +74,7 @@ async fn histories_until_a_failover(
     (number, seed): (usize, u64),
     histories: usize,
     before_the_last: impl Fn(&Pair),
-) -> Result<Tally, Violation> {
+) -> Result<Tally, String> {
     let mut rng = Rng::seeded(seed);
     let mut run = Run::start(seed, pair.database(number), NODES, None).await;
     for at in 1..histories {

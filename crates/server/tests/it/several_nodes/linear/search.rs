@@ -1,18 +1,19 @@
-//! The search for an order: the algorithm of Wing and Gong, with Lowe's cache of tried states.
+//! The search for an order: every one is tried, with Lowe's cache of tried states.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use super::{Answer, Ask, Call, Op, Session};
 
 /// A session row and a clock, as a server has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct State {
+struct State {
     now_ms: i64,
     session: Option<Session>,
 }
 
 /// The state before all calls.
-pub(super) const START: State = State { now_ms: i64::MIN, session: None };
+const START: State = State { now_ms: i64::MIN, session: None };
 
 impl State {
     fn accepts(self, token: u64) -> bool {
@@ -22,7 +23,7 @@ impl State {
     }
 
     /// Returns the state after a call, if it answers in this way.
-    pub(super) fn after(self, op: &Op) -> Option<State> {
+    fn after(self, op: &Op) -> Option<State> {
         let ask = match op.call {
             Call::Session { ask, .. } => ask,
             Call::Advance { now_ms } => {
@@ -54,35 +55,22 @@ impl State {
 }
 
 /// Returns whether an order of the calls makes each answer right. Each call that was sent before
-/// any unplaced one was answered may come next; one without an answer may come at any time after
+/// any of those left was answered may come next; one without an answer may come at any time after
 /// that, or never.
-pub(super) fn is_explained(mut ops: Vec<Op>) -> bool {
-    // Calls that were answered first most often happened first.
-    ops.sort_by_key(|op| op.answered_ns().unwrap_or(u64::MAX));
-    let (mut tried, mut untried) = (HashSet::new(), vec![(vec![false; ops.len()], START)]);
-    while let Some((placed, state)) = untried.pop() {
-        let unplaced = || (0..ops.len()).filter(|at| !placed[*at]);
-        let Some(first_ns) = unplaced().find_map(|at| ops[at].answered_ns()) else {
-            return true;
-        };
-        if !tried.insert((placed.clone(), state)) {
-            continue;
+pub(super) fn is_explained(ops: &[Op]) -> bool {
+    // Calls that were answered first most often happened first. The last one is tried first.
+    let mut all: Vec<Op> = ops.to_vec();
+    all.sort_by_key(|op| Reverse(op.answered_ns().unwrap_or(u64::MAX)));
+    let (mut tried, mut untried) = (HashSet::new(), vec![(all, START)]);
+    while let Some((left, state)) = untried.pop() {
+        let Some(first_ns) = left.iter().filter_map(Op::answered_ns).min() else { return true };
+        for at in (0..left.len()).filter(|at| left[*at].asked_ns <= first_ns) {
+            let mut others = left.clone();
+            let Some(after) = state.after(&others.remove(at)) else { continue };
+            if tried.insert((others.clone(), after)) {
+                untried.push((others, after));
+            }
         }
-        let may_come = unplaced().filter(|at| ops[*at].asked_ns <= first_ns);
-        let ways = may_come.filter_map(|at| Some((at, state.after(&ops[at])?)));
-        // A call that need not be placed is useful only for the change that it makes.
-        let is_useful =
-            |(at, after): &(usize, State)| *after != state || ops[*at].answered_ns().is_some();
-        let mut ways: Vec<_> = ways.filter(is_useful).collect();
-        // A call that changes nothing excludes no order of the others.
-        if let Some(read) = ways.iter().position(|(_, after)| *after == state) {
-            ways = vec![ways[read]];
-        }
-        untried.extend(ways.into_iter().rev().map(|(at, after)| {
-            let mut placed = placed.clone();
-            placed[at] = true;
-            (placed, after)
-        }));
     }
     false
 }
