@@ -26,14 +26,21 @@ fn group_closed() -> Answer {
     refused(-1, "Group does not exist or has been deactivated")
 }
 
-/// The rights that `apply` grants or withdraws.
+/// What `apply` changes.
 #[derive(Clone, Debug)]
 pub(super) enum Change {
-    Password { account: usize, password: usize },
-    Enabled { account: usize, enabled: bool },
-    Api { account: usize, api: bool },
-    Groups { account: usize, groups: Vec<usize> },
+    Rights { account: usize, rights: Rights },
     Active { group: usize, active: bool },
+}
+
+/// The rights of an account.
+#[derive(Clone, Debug)]
+pub(super) struct Rights {
+    pub(super) password: usize,
+    pub(super) enabled: bool,
+    pub(super) api: bool,
+    /// The assigned groups, in the account's own order.
+    pub(super) groups: Vec<usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -45,11 +52,7 @@ pub(super) struct Session {
 
 #[derive(Clone, Debug)]
 pub(super) struct Account {
-    pub(super) password: usize,
-    pub(super) enabled: bool,
-    pub(super) api: bool,
-    /// The assigned groups, in the account's own order.
-    pub(super) groups: Vec<usize>,
+    pub(super) rights: Rights,
     pub(super) session: Option<Session>,
 }
 
@@ -63,7 +66,7 @@ pub(super) struct Model {
 
 impl Model {
     fn switchable(&self, account: usize) -> Vec<usize> {
-        let assigned = self.accounts[account].groups.iter().copied();
+        let assigned = self.accounts[account].rights.groups.iter().copied();
         assigned.filter(|group| self.active[*group]).collect()
     }
 
@@ -81,7 +84,7 @@ impl Model {
     }
 
     pub(super) fn log_in(&mut self, account: usize, password: usize) -> Answer {
-        let who = &self.accounts[account];
+        let who = &self.accounts[account].rights;
         if password != who.password || !who.enabled {
             return refused(-2, "User name or password is wrong.");
         }
@@ -124,21 +127,13 @@ impl Model {
     pub(super) fn change(&mut self, change: &Change) {
         match change {
             Change::Active { group, active } => self.active[*group] = *active,
-            Change::Groups { account, groups } => self.accounts[*account].groups.clone_from(groups),
-            Change::Password { account, password } => {
-                let who = &mut self.accounts[*account];
-                who.session = who.session.take().filter(|_| who.password == *password);
-                who.password = *password;
-            }
-            Change::Enabled { account, enabled } => {
-                let who = &mut self.accounts[*account];
-                who.enabled = *enabled;
-                who.session = who.session.take().filter(|_| *enabled);
-            }
-            Change::Api { account, api } => {
-                let who = &mut self.accounts[*account];
-                who.api = *api;
-                who.session = who.session.take().filter(|_| *api);
+            Change::Rights { account, rights } => {
+                let account = &mut self.accounts[*account];
+                let same_password = account.rights.password == rights.password;
+                if !(same_password && rights.enabled && rights.api) {
+                    account.session = None;
+                }
+                account.rights = rights.clone();
             }
         }
     }

@@ -32,7 +32,7 @@ pub(super) fn next(rng: &mut Rng, model: &Model, held: &[Option<TokenNo>; WORKER
         (11..=25, _) => Operation::Apply(change(rng, model)),
         (26..=45, _) | (_, None) => {
             let account = rng.below(ACCOUNTS);
-            let right = model.accounts[account].password;
+            let right = model.accounts[account].rights.password;
             let password = if rng.one_in(6) { 1 - right } else { right };
             Operation::LogIn { worker, account, password }
         }
@@ -67,21 +67,21 @@ fn a_while(rng: &mut Rng, model: &Model) -> i64 {
 /// Grants more often than it withdraws, so that there is always something to withdraw.
 fn change(rng: &mut Rng, model: &Model) -> Change {
     let (account, group) = (rng.below(ACCOUNTS), rng.below(GROUPS));
-    let who = &model.accounts[account];
+    let mut rights = model.accounts[account].rights.clone();
     match rng.below(8) {
-        0 => Change::Password { account, password: rng.below(PASSWORDS.len()) },
-        1 => Change::Enabled { account, enabled: !who.enabled || rng.one_in(4) },
-        2 => Change::Api { account, api: !who.api || rng.one_in(4) },
-        3 => Change::Active { group, active: !model.active[group] },
-        4 => Change::Active { group, active: true },
-        5 => Change::Enabled { account, enabled: true },
-        6 => Change::Groups { account, groups: some_groups(rng) },
+        0 => rights.password = rng.below(PASSWORDS.len()),
+        1 => rights.enabled = !rights.enabled || rng.one_in(4),
+        2 => rights.api = !rights.api || rng.one_in(4),
+        3 => return Change::Active { group, active: !model.active[group] },
+        4 => return Change::Active { group, active: true },
+        5 => rights.enabled = true,
+        6 => rights.groups = some_groups(rng),
         _ => {
-            let revoked = rng.choose(&[0, 1, 2, 3]);
-            let groups = who.groups.iter().copied().filter(|group| *group != revoked).collect();
-            Change::Groups { account, groups }
+            let revoked = rng.below(GROUPS);
+            rights.groups.retain(|group| *group != revoked);
         }
     }
+    Change::Rights { account, rights }
 }
 
 /// Some of the groups, or none, in any order.
