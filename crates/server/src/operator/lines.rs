@@ -245,40 +245,4 @@ mod tests {
         let gaps = [1, 7, 20, 50, 99, 100, 101, 150, 500].map(|gap| lines_with_gaps(gap * MS));
         futures_util::future::join_all(gaps).await;
     }
-
-    /// An incomplete line does not hold back the lines before it, and is not a line if the body is
-    /// aborted.
-    #[tokio::test]
-    async fn complete_lines_are_returned_before_the_break() {
-        let drip = (0..300).map(|_| (5 * MS, Ok("x".to_owned())));
-        let first = (MS, Ok("one\ntwo\nth".to_owned()));
-        let last = (MS, Ok("\nfour\nfi".to_owned()));
-        let broken = (MS, Err(BodyError::Broken));
-        let mut body = body([first].into_iter().chain(drip).chain([last, broken]));
-        let mut lines = Lines::of(&mut body, of_lines(), 100 * LINGER);
-        let chunk = lines.next_chunk(CHUNK_BYTES).await.expect("lines").expect("lines");
-        assert_eq!(texts(&chunk), ["one", "two"]);
-        let chunk = lines.next_chunk(CHUNK_BYTES).await.expect("lines").expect("lines");
-        assert_eq!(texts(&chunk), [&format!("th{}", "x".repeat(300)), "four"]);
-        for _ in 0..2 {
-            let broken = lines.next_chunk(CHUNK_BYTES).await.expect_err("the body broke off");
-            assert_eq!(
-                (broken.status(), &*broken.reason()),
-                (StatusCode::BAD_REQUEST, "the body broke off")
-            );
-        }
-    }
-
-    #[tokio::test]
-    async fn a_pause_ends_a_body_and_a_drip_does_not() {
-        let idle_deadline = 200 * MS;
-        let drip = (0..30).map(|_| (20 * MS, Ok("x".to_owned())));
-        let mut dripping =
-            body(drip.chain([(MS, Ok("\n".to_owned())), (1_000_000 * MS, Ok("y".to_owned()))]));
-        let mut lines = Lines::of(&mut dripping, of_lines(), idle_deadline);
-        let chunk = lines.next_chunk(CHUNK_BYTES).await.expect("lines").expect("lines");
-        assert_eq!(texts(&chunk), ["x".repeat(30)]);
-        let late = lines.next_chunk(CHUNK_BYTES).await.expect_err("a pause");
-        assert!(late.is_timeout(), "{late:?}");
-    }
 }

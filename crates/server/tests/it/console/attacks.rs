@@ -48,6 +48,15 @@ async fn posts_of_other_sites_are_refused() {
         vec![("origin", text("https://evil.example")), cookie.clone()],
         vec![("origin", text("https://ops.example:8445")), cookie.clone()],
         vec![("origin", text("http://ops.example:8444")), cookie.clone()],
+        vec![("origin", text("https://ops.example")), cookie.clone()],
+        vec![("origin", text("https://ops.example:8444.evil.example")), cookie.clone()],
+        vec![
+            ("sec-fetch-site", text("cross-site")),
+            ("origin", text("https://ops.example:8444")),
+            cookie.clone(),
+        ],
+        vec![("sec-fetch-site", String::new()), cookie.clone()],
+        vec![("origin", text("null")), ("cookie", text("other=1"))],
         // A browser without Sec-Fetch-Site sends no cookies for another site.
         vec![("origin", text("null"))],
         vec![],
@@ -82,7 +91,7 @@ async fn browsers_without_sec_fetch_site_sign_in_and_out() {
     let mut browser = Browser::new(&server).await;
     let shown = browser.send(Method::GET, SIGN_IN, &[], "").await;
     assert_eq!(shown.status, 200);
-    for origin in ["null", "https://ops.example:8444"] {
+    for origin in ["null", "https://ops.example:8444", "https://OPS.example:8444"] {
         let headers = [("origin", origin.to_owned()), ("cookie", browser.cookie_field())];
         let body = format!("key={key}");
         let reply = browser.send(Method::POST, SIGN_IN, &headers, &body).await;
