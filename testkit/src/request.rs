@@ -86,6 +86,15 @@ impl TestRequest {
         reply
     }
 
+    /// Sends the request over HTTP/2, on a new connection.
+    pub async fn send_over_http2(&self, server: &TestServer) -> Reply {
+        let mut request = self.request();
+        request.headers_mut().remove("host");
+        *request.uri_mut() = format!("https://localhost{}", self.path).parse().unwrap();
+        let mut sender = server.connect_http2().await;
+        Reply::of(sender.send_request(request).await.unwrap()).await
+    }
+
     fn request(&self) -> Request<Full<Bytes>> {
         let mut request = Request::builder().method(&self.method).uri(&self.path);
         request = request.header("host", "localhost");

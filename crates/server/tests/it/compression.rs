@@ -71,11 +71,7 @@ async fn a_list_of_aisles_arrives_in_a_tenth_of_its_bytes() {
         let (sent, all) = (reply.sent_bytes, plain.sent_bytes);
         assert!(sent * 10 <= all, "{accepted}: {sent} bytes of {all}");
 
-        let mut sender = server.connect_http2().await;
-        let request = http::Request::post(format!("https://localhost/v8/{AISLE_PATH}"));
-        let request = request.header("third-api-token", &token).header("accept-encoding", accepted);
-        let response = sender.send_request(request.body(Full::from("{}")).unwrap()).await.unwrap();
-        let reply = Reply::of(response).await;
+        let reply = ask(AISLE_PATH, &token, accepted).send_over_http2(&server).await;
         assert_eq!((coding(&reply), &reply.text), (Some(accepted), &plain.text));
     }
     assert_eq!(server.app.load().large_answers, 0);

@@ -3,10 +3,14 @@
 
 use std::time::{Duration, Instant};
 
-use kiosque_testkit::{DEVICES_PATH, LOGOUT_PATH, Reply, SWITCH_PATH, TOKEN_PATH, TestServer};
+use kiosque_testkit::{
+    DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH, ORDERS_PATH, Reply, SWITCH_PATH, TOKEN_PATH,
+    TestRequest, TestServer,
+};
 
 use super::wire::{Target, Wire};
 use super::{assert_envelope, assert_serves, fleet};
+use crate::catalog;
 
 /// Returns the start of a connection: the preface and the settings.
 pub(crate) fn preface(settings: &[(u16, u32)]) -> Vec<u8> {
@@ -118,25 +122,15 @@ pub(crate) async fn await_frame(wire: &mut Wire, kind: u8, stream: u32) -> Vec<u
     }
 }
 
-async fn over_http2(server: &TestServer, path: &str, token: Option<&str>, body: &str) -> Reply {
-    let mut sender = server.connect_http2().await;
-    let mut request = http::Request::post(format!("https://localhost{path}"));
-    if let Some(token) = token {
-        request = request.header("third-api-token", token);
-    }
-    let body = http_body_util::Full::from(body.to_owned());
-    let response = sender.send_request(request.body(body).unwrap()).await.unwrap();
-    Reply::of(response).await
-}
-
 /// ADDR-6: every call is answered with the same bytes over HTTP/2 and over HTTP/1.1.
 #[tokio::test]
 async fn http2_gives_the_same_answers() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = catalog::open_to_ops().await;
     let deep = "[".repeat(100_000);
     let cases: &[(&str, Option<&str>, &str)] = &[
         (DEVICES_PATH, Some(&token), "{}"),
+        (ORDERS_PATH, Some(&token), r#"{"deviceCode":"H-1"}"#),
+        (DETAIL_PATH, Some(&token), r#"{"tradeNoOut":"T-1"}"#),
         (DEVICES_PATH, Some(&token), r#"{"groupId":7}"#),
         (DEVICES_PATH, Some(&token), &deep),
         (DEVICES_PATH, Some("nonsense"), "{}"),
@@ -150,8 +144,9 @@ async fn http2_gives_the_same_answers() {
         ("../v8/nowhere", None, "{}"),
     ];
     for (path, token, body) in cases {
-        let one = server.call(path, *token, body).await;
-        let two = over_http2(&server, &format!("/v8/{path}"), *token, body).await;
+        let ask = TestRequest::to(path).body(*body);
+        let ask = token.iter().fold(ask, |ask, token| ask.token(token));
+        let (one, two) = (ask.send(&server).await, ask.send_over_http2(&server).await);
         assert_envelope(&two);
         assert_eq!((one.status, &one.text), (two.status, &two.text), "{path} {body}");
         let names = |reply: &Reply| -> Vec<String> { reply.headers.keys().cloned().collect() };

@@ -69,7 +69,7 @@ async fn a_long_list_is_whole_though_it_is_sent_in_parts() {
         let reply = ask(&server, &token, path, &json!({})).await;
         assert_eq!(codes(reply.data()), all, "{path}");
         assert_eq!(reply.headers.get("content-length"), None, "{path}");
-        let over_http2 = http2_reply(&server, path, &token).await;
+        let over_http2 = TestRequest::to(path).token(&token).send_over_http2(&server).await;
         assert_eq!(over_http2.data(), reply.data(), "{path}");
         if path == ONLINE_PATH {
             let counts = ["totalCount", "onlineCount", "offlineCount"];
@@ -100,15 +100,6 @@ fn online_order(number: usize) -> String {
         "tradeStartTime":"{start}"}}"#
     )
     .replace('\n', "")
-}
-
-async fn http2_reply(server: &TestServer, path: &str, token: &str) -> kiosque_testkit::Reply {
-    let mut sender = server.connect_http2().await;
-    let request = http::Request::post(format!("https://localhost/v8/{path}"));
-    let request = request.header("third-api-token", token);
-    let body = http_body_util::Full::from("{}");
-    let response = sender.send_request(request.body(body).unwrap()).await.unwrap();
-    kiosque_testkit::Reply::of(response).await
 }
 
 /// Begins a long answer on stream 1, and returns once it has begun.

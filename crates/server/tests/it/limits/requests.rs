@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kiosque_testkit::{
-    CHANGES_PATH, DEVICES_PATH, ORDERS_PATH, OrderLine, Reply, TOKEN_PATH, TestServer,
+    CHANGES_PATH, DEVICES_PATH, ORDERS_PATH, OrderLine, TOKEN_PATH, TestRequest, TestServer,
 };
 use serde_json::json;
 
@@ -15,14 +15,6 @@ fn body_of(length: usize) -> String {
     let body = format!(r#"{{"x":"{}"}}"#, "x".repeat(length - 8));
     assert_eq!(body.len(), length);
     body
-}
-
-async fn over_http2(server: &TestServer, token: &str, body: String) -> Reply {
-    let mut sender = server.connect_http2().await;
-    let request = http::Request::post(format!("https://localhost/v8/{DEVICES_PATH}"));
-    let request = request.header("third-api-token", token);
-    let body = http_body_util::Full::from(body);
-    Reply::of(sender.send_request(request.body(body).unwrap()).await.unwrap()).await
 }
 
 /// LIM-1: a body at the limit is read; a larger one is answered with a diagnostic that contains the
@@ -47,7 +39,8 @@ pub(super) async fn a_body_is_taken_up_to_its_limit() {
         assert_eq!(wire.ask(post(DEVICES_PATH, &headers, "{}")).await.code(), 200);
     }
     for (length, code) in [(1_000, 200), (1_001, 500)] {
-        assert_eq!(over_http2(&server, &token, body_of(length)).await.code(), code);
+        let ask = TestRequest::to(DEVICES_PATH).token(&token).body(body_of(length));
+        assert_eq!(ask.send_over_http2(&server).await.code(), code);
     }
     // In chunks, whose number and size make no difference.
     for (length, code) in [(1_000, 200), (1_001, 500)] {

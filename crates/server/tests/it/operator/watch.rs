@@ -6,7 +6,7 @@ use std::time::Duration;
 use kiosque_model::UnixMs;
 use kiosque_testkit::{
     DEVICES_PATH, FleetToml, ORDERS_CALL, Reply, START_MS, ServerOptions, TOKEN_PATH, TestData,
-    TestServer, eventually, sql,
+    TestRequest, TestServer, eventually, sql,
 };
 use tokio::net::TcpStream;
 
@@ -162,14 +162,12 @@ async fn durations_are_recorded_by_path() {
 async fn answers_are_timed_to_their_last_byte() {
     let server = TestServer::start(fleet()).await;
     let token = server.log_in("canary7-ops").await.token;
-    let (mut http1, mut http2) = (server.connect().await, server.connect_http2().await);
+    let mut http1 = server.connect().await;
     for _ in 0..3 {
         http1.call("nowhere", None, "{}").await;
     }
     http1.call(DEVICES_PATH, Some(&token), "{}").await;
-    let request = http::Request::post("https://localhost/v8/nowhere");
-    let body = http_body_util::Full::from("{}");
-    Reply::of(http2.send_request(request.body(body).unwrap()).await.unwrap()).await;
+    TestRequest::to("nowhere").send_over_http2(&server).await;
     let devices = format!("/v8/{DEVICES_PATH}");
     let of = |series: &Series, path: &str, name: &str, more: &str| {
         let labels = format!("listener=\"gateway\",path=\"{path}\"{more}");
