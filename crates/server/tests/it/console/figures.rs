@@ -65,43 +65,6 @@ pub(crate) async fn check_overview(
     }
 }
 
-/// Compares the counts in the overview of all groups with the counts of each group: orders, items,
-/// and shipments, by day. Amounts are rounded for each group, so that their sums may differ.
-pub(crate) async fn check_all_groups(
-    browser: &mut Browser,
-    groups: usize,
-    (first, last): (Day, Day),
-) {
-    let address = format!("/console/?from={first}&to={last}&format=csv");
-    let all = counts(&browser.get(&address).await.text);
-    let mut sums: Vec<(String, Vec<i64>)> = Vec::new();
-    for group in 0..groups {
-        let of_group = counts(&browser.get(&format!("{address}&group=g{group}")).await.text);
-        if sums.is_empty() {
-            sums = of_group;
-            continue;
-        }
-        for ((day, sum), (same_day, counts)) in sums.iter_mut().zip(of_group) {
-            assert_eq!(*day, same_day);
-            sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
-        }
-    }
-    assert_eq!(all, sums, "{address}");
-}
-
-/// Returns the counts of each day of a file: the columns that are not amounts.
-fn counts(file: &str) -> Vec<(String, Vec<i64>)> {
-    let mut lines = file.lines().map(|line| line.split(',').collect::<Vec<_>>());
-    let columns = lines.next().unwrap();
-    let count_of = |(name, field): (&&str, &&str)| {
-        (*name != "day" && !name.ends_with("_usd")).then(|| field.parse().unwrap())
-    };
-    let row = |row: Vec<&str>| {
-        (row[0].to_owned(), columns.iter().zip(&row).filter_map(count_of).collect())
-    };
-    lines.map(row).collect()
-}
-
 /// Returns a row of the file as an element of the sales trend.
 fn day(row: &str) -> Value {
     let fields: Vec<&str> = row.split(',').collect();
