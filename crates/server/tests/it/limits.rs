@@ -7,8 +7,6 @@ mod logins;
 mod requests;
 mod shutdown;
 
-use std::time::Duration;
-
 use clap::Args;
 use kiosque_model::Limits;
 
@@ -66,49 +64,4 @@ fn every_limit_is_hit_by_a_test() {
     let limits = Limits::augment_args(clap::Command::new(""));
     let limits: Vec<&str> = limits.get_arguments().map(|limit| limit.get_id().as_str()).collect();
     assert_eq!(HIT_BY.map(|(limit, _)| limit).as_slice(), limits);
-}
-
-/// The default of every limit, as the reference states it (LIM-1 to LIM-20).
-#[test]
-fn the_limits_have_the_documented_defaults() {
-    let seconds = Duration::from_secs;
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let hash_slots = (cores - 1).max(1);
-    let expected = Limits {
-        body_max_bytes: 1_048_576,
-        json_max_depth: 32,
-        page_size_max: 1_000,
-        dashboard_days_max: 3_660,
-        dashboard_work_max: 500_000,
-        device_codes_max: 1_000,
-        header_max_bytes: 32_768,
-        connections_max: 10_000,
-        connections_per_source_max: 1_000,
-        http2_streams_max: 64,
-        unsent_max_bytes: 4 << 20,
-        unread_answers_max_bytes: 128 << 20,
-        large_answers_max_bytes: 64 << 20,
-        change_waits_per_account_max: 64,
-        tls_handshake_deadline: seconds(10),
-        first_byte_deadline: seconds(10),
-        header_deadline: seconds(10),
-        body_deadline: seconds(15),
-        idle_deadline: seconds(75),
-        hash_slots,
-        hash_queue: 64,
-        hash_wait: seconds(5),
-        login_failures_free: 10,
-        login_failure_refill: seconds(60),
-        login_failures_unknown_free: 100,
-        login_failure_unknown_refill: seconds(2),
-        login_failures_kept: 65_536,
-        store_wait: seconds(5),
-        shutdown_deadline: seconds(10),
-        fleet_body_max_bytes: 16 << 20,
-        ingest_streams_max: 64,
-        ingest_queue_max_bytes: 32 << 20,
-        ingest_threads: hash_slots,
-        order_lead_max: seconds(86_400),
-    };
-    assert_eq!(Limits::default(), expected);
 }
