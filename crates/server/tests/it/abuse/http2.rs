@@ -12,16 +12,21 @@ use super::wire::{Target, Wire};
 use super::{assert_envelope, assert_serves, fleet};
 use crate::catalog;
 
-/// Returns the start of a connection: the preface and the settings.
-pub(crate) fn preface(settings: &[(u16, u32)]) -> Vec<u8> {
-    let mut payload = Vec::new();
-    for (name, value) in settings {
-        payload.extend_from_slice(&name.to_be_bytes());
-        payload.extend_from_slice(&value.to_be_bytes());
-    }
+/// Returns the start of a connection: the preface and the settings, which may have an initial
+/// window.
+pub(crate) fn preface(window: Option<u32>) -> Vec<u8> {
+    const INITIAL_WINDOW_SIZE: [u8; 2] = [0, 4];
+    let setting = |window: u32| [&INITIAL_WINDOW_SIZE[..], &window.to_be_bytes()].concat();
     let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
-    bytes.extend_from_slice(&frame(4, 0, 0, &payload));
+    bytes.extend_from_slice(&frame(SETTINGS, 0, 0, &window.map(setting).unwrap_or_default()));
     bytes
+}
+
+/// Opens a connection, and sends its start.
+pub(crate) async fn open(server: &TestServer, window: Option<u32>) -> Wire {
+    let mut wire = Target::http2(server).open().await;
+    wire.say(preface(window)).await;
+    wire
 }
 
 /// Returns a frame.
@@ -83,6 +88,12 @@ pub(crate) fn request(stream: u32, path: &str, more: &[(&str, &str)]) -> Vec<u8>
 /// Returns the headers of a POST whose body follows.
 pub(crate) fn begun(stream: u32, path: &str, more: &[(&str, &str)]) -> Vec<u8> {
     frame(1, END_HEADERS, stream, &head(path, more))
+}
+
+/// Returns a whole POST of a session to a path below `/v8/`.
+pub(crate) fn post(stream: u32, path: &str, token: &str, body: &str) -> Vec<u8> {
+    let headers = begun(stream, &format!("/v8/{path}"), &[("third-api-token", token)]);
+    [headers, frame(DATA, END_STREAM, stream, body.as_bytes())].concat()
 }
 
 /// Returns the frames in `bytes`: kind, stream and payload.
@@ -181,7 +192,7 @@ async fn head_is_answered_without_a_body_over_http2() {
 async fn http2_nonsense_ends_its_own_connection_at_most() {
     let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
-    let target = Target::with(&server, &[&rustls::version::TLS13], b"h2");
+    let target = Target::http2(&server);
     let nonsense: [(&str, Vec<u8>); 9] = [
         ("no preface", b"GET / HTTP/1.1\r\n\r\n".to_vec()),
         ("a body of no stream", frame(0, 0, 1, b"{}")),
@@ -196,7 +207,7 @@ async fn http2_nonsense_ends_its_own_connection_at_most() {
     for (what, bytes) in nonsense {
         let mut wire = target.open().await;
         if what != "no preface" {
-            wire.say(preface(&[])).await;
+            wire.say(preface(None)).await;
         }
         wire.say(&bytes).await;
         wire.say(frame(7, 0, 0, &[0; 8])).await;
@@ -213,19 +224,16 @@ async fn a_slow_body_of_http2_ends_its_own_stream() {
     let server =
         TestServer::start_with(fleet(), |settings| settings.limits.body_deadline = deadline).await;
     let token = server.log_in("ops").await.token;
-    let mut wire = Target::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
-    let path = format!("/v8/{DEVICES_PATH}");
+    let mut wire = open(&server, None).await;
     let headers = [("third-api-token", token.as_str())];
-    wire.say(preface(&[])).await;
     let start = Instant::now();
-    wire.say(begun(1, &path, &headers)).await;
+    wire.say(begun(1, &format!("/v8/{DEVICES_PATH}"), &headers)).await;
     for _ in 0..3 {
         tokio::time::sleep(deadline / 10).await;
         wire.say(frame(DATA, 0, 1, b" ")).await;
     }
     // Headers and body at once, so that no other body is late.
-    let whole =
-        |stream| [begun(stream, &path, &headers), frame(DATA, END_STREAM, stream, b"{}")].concat();
+    let whole = |stream| post(stream, DEVICES_PATH, &token, "{}");
     wire.say(whole(3)).await;
     assert!(await_frame(&mut wire, DATA, 3).await.starts_with(b"{\"code\":200,"));
 
@@ -242,8 +250,7 @@ async fn a_slow_body_of_http2_ends_its_own_stream() {
 async fn a_flood_of_requests_taken_back_ends_its_connection() {
     let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
-    let mut wire = Target::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
-    wire.say(preface(&[])).await;
+    let mut wire = open(&server, None).await;
     let path = format!("/v8/{DEVICES_PATH}");
     const CANCEL: [u8; 4] = [0, 0, 0, 8];
     let flood: Vec<u8> = (0..5_000)
@@ -266,7 +273,7 @@ async fn a_flood_of_requests_taken_back_ends_its_connection() {
 async fn a_flood_of_control_frames_ends_its_connection() {
     let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
-    let target = Target::with(&server, &[&rustls::version::TLS13], b"h2");
+    let target = Target::http2(&server);
     let unknown = |stream| request(stream, "/v8/nowhere", &[]);
     const PRIORITY: u8 = 2;
     for control in [
@@ -277,7 +284,7 @@ async fn a_flood_of_control_frames_ends_its_connection() {
         frame(99, 0, 0, b"unknown"),
     ] {
         let mut wire = target.open().await;
-        wire.say(preface(&[])).await;
+        wire.say(preface(None)).await;
         wire.say(unknown(1)).await;
         await_frame(&mut wire, DATA, 1).await;
         // A request now and then does not make up for it.
@@ -295,8 +302,7 @@ async fn a_flood_of_control_frames_ends_its_connection() {
 #[tokio::test]
 async fn control_frames_between_requests_are_no_flood() {
     let server = TestServer::start(fleet()).await;
-    let mut wire = Target::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
-    wire.say(preface(&[])).await;
+    let mut wire = open(&server, None).await;
     for number in 0..200 {
         wire.say(frame(PING, 1, 0, &[0; 8]).repeat(90)).await;
         wire.say(request(1 + 2 * number, "/v8/nowhere", &[])).await;

@@ -124,17 +124,16 @@ async fn spoiled_frames_of_http2_end_their_connection_at_most() {
     let panics = count_panics();
     let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
-    let target = Target::with(&server, &[&rustls::version::TLS13], b"h2");
+    let target = Target::http2(&server);
     let path = format!("/v8/{DEVICES_PATH}");
     let first = 0x0068_7474_7032;
     println!("seeds from {first}");
     for seed in (first..).take(size(200, 5_000)) {
         let mut rng = Rng::seeded(seed);
         let mut frames = http2::request(1, &path, &[("third-api-token", &token)]);
-        frames.extend(http2::begun(3, &path, &[("third-api-token", &token)]));
-        frames.extend(http2::frame(0, 1, 3, b"{}"));
+        frames.extend(http2::post(3, DEVICES_PATH, &token, "{}"));
         spoil(&mut rng, &mut frames);
-        let mut bytes = http2::preface(&[]);
+        let mut bytes = http2::preface(None);
         bytes.extend(frames);
         outcome(&target, &bytes).await;
     }

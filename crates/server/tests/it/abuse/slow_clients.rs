@@ -242,13 +242,13 @@ async fn suffer_http2(
     first: Vec<u8>,
     drip: impl Iterator<Item = u8> + Clone + Send + 'static,
 ) {
-    let http2_target = Target::with(server, &[&rustls::version::TLS13], b"h2");
+    let http2_target = Target::http2(server);
     suffer(server, |_, _| {
         let (target, first, mut drip) = (http2_target.clone(), first.clone(), drip.clone());
         async move {
             let mut wire = target.open().await;
             let start = Instant::now();
-            wire.say([http2::preface(&[]), first].concat()).await;
+            wire.say([http2::preface(None), first].concat()).await;
             until_closed(&mut wire.stream, || drip.next()).await;
             start.elapsed()
         }

@@ -11,7 +11,6 @@ use super::http2::{DATA, HEADERS, PING, RST_STREAM, WINDOW_UPDATE, await_frame};
 use super::wire::{Target, Wire, post};
 use super::{assert_serves, fleet, http2};
 
-const INITIAL_WINDOW_SIZE: u16 = 4;
 const DEADLINE: Duration = Duration::from_millis(1_000);
 
 /// A server with a device that has three hundred large orders.
@@ -83,14 +82,10 @@ async fn a_caller_that_takes_its_answer_slowly_gets_it() {
 async fn a_caller_of_http2_that_opens_no_window_is_closed() {
     let server = server(DEADLINE).await;
     let token = server.log_in("ops").await.token;
-    let target = Target::with(&server, &[&rustls::version::TLS13], b"h2");
-    let mut wire = target.open().await;
-    wire.say(http2::preface(&[(INITIAL_WINDOW_SIZE, 0)])).await;
-    let path = format!("/v8/{DEVICES_PATH}");
+    let mut wire = http2::open(&server, Some(0)).await;
     let start = Instant::now();
     for stream in [1, 3, 5] {
-        wire.say(http2::begun(stream, &path, &[("third-api-token", &token)])).await;
-        wire.say(http2::frame(0, 1, stream, b"{}")).await;
+        wire.say(http2::post(stream, DEVICES_PATH, &token, "{}")).await;
     }
     until_gone(&mut wire, &http2::frame(6, 0, 0, &[0; 8])).await;
     assert!(start.elapsed() > DEADLINE / 2, "gone after {:?}", start.elapsed());
@@ -105,15 +100,13 @@ async fn an_answer_that_is_not_read_is_reset_and_its_connection_goes_on() {
     const MUCH: [u8; 4] = 10_000_000_u32.to_be_bytes();
     let server = server(DEADLINE).await;
     let token = server.log_in("ops").await.token;
-    let devices = (format!("/v8/{DEVICES_PATH}"), "{}");
-    let orders = (format!("/v8/{ORDERS_PATH}?size=300"), r#"{"deviceCode":"D1"}"#);
+    let devices = (DEVICES_PATH.to_owned(), "{}");
+    let orders = (format!("{ORDERS_PATH}?size=300"), r#"{"deviceCode":"D1"}"#);
     for (window, (path, body)) in [(0, &devices), (150, &devices), (150_000, &orders)] {
-        let mut wire = Target::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
-        wire.say(http2::preface(&[(INITIAL_WINDOW_SIZE, window)])).await;
+        let mut wire = http2::open(&server, Some(window)).await;
         wire.say(http2::frame(WINDOW_UPDATE, 0, 0, &MUCH)).await;
         let start = Instant::now();
-        wire.say(http2::begun(1, path, &[("third-api-token", &token)])).await;
-        wire.say(http2::frame(DATA, 1, 1, body.as_bytes())).await;
+        wire.say(http2::post(1, path, &token, body)).await;
         await_frame(&mut wire, HEADERS, 1).await;
         let mut ask = async |stream| {
             wire.say(http2::request(stream, "/v8/nowhere", &[])).await;
@@ -139,12 +132,10 @@ async fn an_answer_that_is_not_read_is_reset_and_its_connection_goes_on() {
 async fn an_answer_that_is_read_slowly_arrives_whole() {
     let server = server(DEADLINE * 5).await;
     let token = server.log_in("ops").await.token;
-    let mut wire = Target::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
     let window = 70_000_u32;
-    wire.say(http2::preface(&[(INITIAL_WINDOW_SIZE, window)])).await;
-    let path = format!("/v8/{ORDERS_PATH}?size=300");
-    wire.say(http2::begun(1, &path, &[("third-api-token", &token)])).await;
-    wire.say(http2::frame(DATA, 1, 1, br#"{"deviceCode":"D1"}"#)).await;
+    let mut wire = http2::open(&server, Some(window)).await;
+    let path = format!("{ORDERS_PATH}?size=300");
+    wire.say(http2::post(1, &path, &token, r#"{"deviceCode":"D1"}"#)).await;
     let mut answer = Vec::new();
     while !answer.ends_with(b"]}}") {
         let more = window.to_be_bytes();
@@ -171,11 +162,8 @@ pub(crate) async fn answers_that_an_account_does_not_read_are_bounded() {
     let [ops, other] = ["ops", "other"].map(|account| server.log_in(account));
     let (ops, other) = (ops.await.token, other.await.token);
     let body = r#"{"deviceCode":"D1"}"#;
-    let mut wire = Target::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
-    wire.say(http2::preface(&[(INITIAL_WINDOW_SIZE, 0)])).await;
-    let path = format!("/v8/{ORDERS_PATH}");
-    wire.say(http2::begun(1, &path, &[("third-api-token", &ops)])).await;
-    wire.say(http2::frame(DATA, 1, 1, body.as_bytes())).await;
+    let mut wire = http2::open(&server, Some(0)).await;
+    wire.say(http2::post(1, ORDERS_PATH, &ops, body)).await;
     await_frame(&mut wire, HEADERS, 1).await;
     let refused = server.call(ORDERS_PATH, Some(&ops), body).await;
     assert_eq!((refused.status, refused.code()), (500, 500), "{refused:?}");
@@ -197,11 +185,8 @@ pub(crate) async fn a_caller_that_does_not_read_gets_no_further_answers() {
     })
     .await;
     let token = server.log_in("ops").await.token;
-    let mut wire = Target::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
-    wire.say(http2::preface(&[(INITIAL_WINDOW_SIZE, 0)])).await;
-    let path = format!("/v8/{DEVICES_PATH}");
-    wire.say(http2::begun(1, &path, &[("third-api-token", &token)])).await;
-    wire.say(http2::frame(DATA, 1, 1, b"{}")).await;
+    let mut wire = http2::open(&server, Some(0)).await;
+    wire.say(http2::post(1, DEVICES_PATH, &token, "{}")).await;
     await_frame(&mut wire, HEADERS, 1).await;
     wire.say(http2::request(3, "/v8/nowhere", &[])).await;
     wire.say(http2::frame(PING, 0, 0, &[7; 8])).await;

@@ -22,6 +22,11 @@ impl Target {
         Target::with(server, &[&rustls::version::TLS13, &rustls::version::TLS12], b"http/1.1")
     }
 
+    /// A client of HTTP/2.
+    pub(crate) fn http2(server: &TestServer) -> Target {
+        Target::with(server, &[&rustls::version::TLS13], b"h2")
+    }
+
     /// The operator's listener.
     pub(crate) fn of_operator(server: &TestServer) -> Target {
         Target { address: server.operator, ..Target::of(server) }

@@ -104,12 +104,8 @@ fn online_order(number: usize) -> String {
 
 /// Begins a long answer on stream 1, and returns once it has begun.
 async fn unread(server: &TestServer, path: &str, token: &str) -> Wire {
-    const INITIAL_WINDOW_SIZE: u16 = 4;
-    let mut wire = Target::with(server, &[&rustls::version::TLS13], b"h2").open().await;
-    wire.say(http2::preface(&[(INITIAL_WINDOW_SIZE, 1_000)])).await;
-    let path = format!("/v8/{path}");
-    wire.say(http2::begun(1, &path, &[("third-api-token", token)])).await;
-    wire.say(http2::frame(DATA, 1, 1, b"{}")).await;
+    let mut wire = http2::open(server, Some(1_000)).await;
+    wire.say(http2::post(1, path, token, "{}")).await;
     await_frame(&mut wire, DATA, 1).await;
     wire
 }

@@ -77,8 +77,7 @@ pub(super) async fn one_stream_too_many_is_refused() {
     let server =
         TestServer::start_with(fleet(), |settings| settings.limits.http2_streams_max = 2).await;
     let token = server.log_in("ops").await.token;
-    let mut wire = Target::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
-    wire.say(http2::preface(&[])).await;
+    let mut wire = http2::open(&server, None).await;
     let settings = await_frame(&mut wire, SETTINGS, 0).await;
     const MAX_CONCURRENT_STREAMS: [u8; 6] = [0, 3, 0, 0, 0, 2];
     assert!(settings.chunks(6).any(|setting| setting == MAX_CONCURRENT_STREAMS), "{settings:?}");
@@ -95,7 +94,6 @@ pub(super) async fn one_stream_too_many_is_refused() {
         assert!(data.starts_with(b"{\"code\":200,"), "{data:?}");
     }
     // There is capacity again.
-    wire.say(http2::begun(7, &path, &[("third-api-token", &token)])).await;
-    wire.say(http2::frame(DATA, 1, 7, b"{}")).await;
+    wire.say(http2::post(7, DEVICES_PATH, &token, "{}")).await;
     await_frame(&mut wire, DATA, 7).await;
 }

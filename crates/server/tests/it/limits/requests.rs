@@ -7,7 +7,7 @@ use kiosque_testkit::{
 };
 use serde_json::json;
 
-use crate::abuse::wire::{Target, Wire, post};
+use crate::abuse::wire::{Wire, post};
 use crate::abuse::{assert_envelope, assert_serves, assert_unreadable, fleet, http2};
 
 /// Returns a JSON object of exactly this many bytes.
@@ -172,8 +172,7 @@ async fn headers_of_http2_are_taken_up_to_their_limit() {
     assert!(refused.as_ref().map_or(true, |status| *status == 431), "{refused:?}");
 
     // Headers without end, each frame within the rules.
-    let mut wire = Target::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
-    wire.say(http2::preface(&[])).await;
+    let mut wire = http2::open(&server, None).await;
     let field = http2::field("x", &"x".repeat(15_000));
     wire.say(http2::frame(1, 0, 1, &field)).await;
     for _ in 0..1_000 {

@@ -52,8 +52,7 @@ async fn a_stop_finishes_requests_under_way() {
     let (mut slow, rest) = begun(&target, &token).await;
     let mut silent = target.open().await;
     let mut greeting = target.tcp().await;
-    let mut crowd = Target::with(&server, &[&rustls::version::TLS13], b"h2").open().await;
-    crowd.say(http2::preface(&[])).await;
+    let mut crowd = http2::open(&server, None).await;
     let path = format!("/v8/{DEVICES_PATH}");
     crowd.say(http2::begun(1, &path, &[("third-api-token", &token)])).await;
     // When a ping is answered, all earlier bytes have been read.

@@ -138,7 +138,7 @@ impl Breaking {
     }
 
     async fn open_http2(server: &TestServer, key: &str) -> Breaking {
-        let target = Target::with(server, &[&rustls::version::TLS13], b"h2");
+        let target = Target::http2(server);
         let target = Target { address: server.operator, ..target };
         let stream = target.secure(target.tcp().await).await.unwrap();
         let handshake = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
