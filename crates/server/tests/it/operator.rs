@@ -21,6 +21,7 @@ use serde_json::Value;
 use crate::abuse::wire::{Target, Wire};
 
 pub(crate) const FLEET_CALL: &str = "/operator/v1/fleet";
+const ACTIVITY: &str = "/operator/v1/activity";
 
 pub(crate) fn fleet() -> FleetToml {
     FleetToml::new()

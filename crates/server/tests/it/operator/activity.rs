@@ -3,9 +3,7 @@
 use kiosque_testkit::{DEVICES_PATH, START_MS, TestServer};
 use serde_json::json;
 
-use super::{fleet, whole, with_key};
-
-const ACTIVITY: &str = "/operator/v1/activity";
+use super::{ACTIVITY, whole, with_key};
 
 /// Returns the devices of the selected group with their `isOnline`, and the number that the filter
 /// finds.
@@ -67,16 +65,4 @@ async fn a_long_stream_is_counted_whole() {
     assert_eq!(rejected.len(), 1_000);
     let lines = rejected.iter().map(|one| one["line"].as_u64().unwrap());
     assert!(lines.eq((0..1_000).map(|at| 2 * at + 2)));
-}
-
-#[tokio::test]
-async fn heartbeats_need_a_key_that_may() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
-    let other = server.create_key("orders,fleet").await;
-    for (key, status) in [(None, 401), (Some(token.as_str()), 401), (Some(other.as_str()), 403)] {
-        let reply = server.call_operator(ACTIVITY, key, r#"{"deviceCode":"D1"}"#).await;
-        assert_eq!(reply.status, status);
-    }
-    assert_eq!(online(&server, &token).await, (0, Vec::new()));
 }

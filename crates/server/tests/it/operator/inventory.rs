@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{FLEET_CALL, line, with_key};
 
 /// The calls that read.
-const READS: [&str; 11] = [
+pub(super) const READS: [&str; 11] = [
     "accounts",
     "device?deviceCode=D1",
     "devices",
@@ -37,20 +37,6 @@ async fn pages(server: &TestServer, key: &str, call: &str) -> Vec<Value> {
         let join = if call.contains('?') { '&' } else { '?' };
         path = format!("{call}{join}cursor={next}");
     }
-}
-
-#[tokio::test]
-async fn the_right_read_opens_the_reads_and_no_other_call() {
-    let (server, key) = with_key("read").await;
-    let other = server.create_key("orders,activity,fleet,audit").await;
-    for call in READS {
-        assert_eq!(get(&server, &key, call).await.status, 200, "{call}");
-        assert_eq!(get(&server, &other, call).await.status, 403, "{call}");
-        assert_eq!(get(&server, "kqo_none", call).await.status, 401, "{call}");
-    }
-    assert_eq!(get(&server, &key, "audit").await.status, 403);
-    assert_eq!(server.call_operator(ORDERS_CALL, Some(&key), line("o", 1)).await.status, 403);
-    assert_eq!(server.call_operator(FLEET_CALL, Some(&key), "{}").await.status, 403);
 }
 
 #[tokio::test]

@@ -6,9 +6,8 @@ use http_body_util::Full;
 use kiosque_testkit::{ORDERS_CALL, Reply, TestServer, eventually};
 use serde_json::{Value, json};
 
-use super::{Stream, counts, fleet, kept, line, lines, with_key};
+use super::{ACTIVITY, Stream, counts, fleet, kept, line, lines, with_key};
 
-const ACTIVITY: &str = "/operator/v1/activity";
 const JSON: &str = "application/json";
 
 async fn post(

@@ -6,21 +6,38 @@ use http_body_util::Full;
 use kiosque_model::OperatorKey;
 use kiosque_testkit::{ORDERS_CALL, TestServer, eventually};
 
-use super::{FLEET_CALL, Stream, counts, fleet, kept, line, with_key};
+use super::inventory::READS;
+use super::{ACTIVITY, FLEET_CALL, Stream, counts, fleet, kept, line, with_key};
 use crate::console::revoke;
 
-/// Every call that takes a key, with the right it needs and its answer to an empty body.
-const CALLS: [(&str, &str, u16); 2] = [(ORDERS_CALL, "orders", 200), (FLEET_CALL, "fleet", 422)];
-
 #[tokio::test]
-async fn each_right_opens_its_call_and_no_other() {
+async fn each_right_opens_its_calls_and_no_other() {
     let server = TestServer::start(fleet()).await;
-    for may in ["orders", "activity", "fleet", "audit", "orders,activity,fleet,audit"] {
+    let posts = [(ORDERS_CALL, "orders"), (FLEET_CALL, "fleet"), (ACTIVITY, "activity")];
+    let gets = READS.into_iter().map(|call| (call, "read")).chain([("audit", "audit")]);
+    let gets: Vec<_> = gets.map(|(call, right)| (format!("/operator/v1/{call}"), right)).collect();
+    let statuses = async |key: Option<&str>| {
+        let mut all = Vec::new();
+        for (call, right) in posts {
+            all.push((server.call_operator(call, key, "").await.status, call, right));
+        }
+        for (call, right) in &gets {
+            all.push((server.get_operator(call, key).await.status, call, right));
+        }
+        all
+    };
+    for may in ["orders", "activity", "fleet", "audit", "read", "orders,activity,fleet,audit"] {
         let key = server.create_key(may).await;
-        for (path, right, done) in CALLS {
-            let reply = server.call_operator(path, Some(&key), "").await;
+        for (status, call, right) in statuses(Some(&key)).await {
             let opens = may.split(',').any(|one| one == right);
-            assert_eq!(reply.status, if opens { done } else { 403 }, "{may}: {path}: {reply:?}");
+            assert_eq!(status != 403, opens, "{may}: {call}: {status}");
+            assert_ne!(status, 401, "{may}: {call}");
+        }
+    }
+    let token = server.log_in("ops").await.token;
+    for key in [None, Some("kqo_none"), Some(token.as_str())] {
+        for (status, call, _) in statuses(key).await {
+            assert_eq!(status, 401, "{key:?}: {call}");
         }
     }
 }

@@ -15,11 +15,10 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use super::{Stream, fleet, kept, line, lines};
+use super::{ACTIVITY, Stream, fleet, kept, line, lines};
 use crate::abuse::wire::Target;
 use crate::console::revoke;
 
-const ACTIVITY: &str = "/operator/v1/activity";
 /// Fewer lines than a chunk may have.
 const LINES: usize = 900;
 /// The pauses of a caller together: far longer than a line may wait.

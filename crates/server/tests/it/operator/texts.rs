@@ -58,14 +58,6 @@ async fn an_order_with_a_nul_in_any_of_its_texts_is_set_aside() {
 }
 
 #[tokio::test]
-async fn a_heartbeat_with_a_nul_is_set_aside() {
-    let (server, key) = with_key("activity").await;
-    let body = format!("{}\n{}", json!({"deviceCode": "D1\0"}), json!({"deviceCode": "\0"}));
-    let reply = server.call_operator("/operator/v1/activity", Some(&key), body).await;
-    assert_eq!((reply.status, &reply.json["rejectedCount"]), (200, &json!(2)), "{reply:?}");
-}
-
-#[tokio::test]
 async fn a_fleet_with_a_nul_in_any_of_its_texts_is_refused() {
     let (server, key) = with_key("fleet").await;
     let hash =
