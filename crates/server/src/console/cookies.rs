@@ -48,31 +48,3 @@ pub(super) fn set(name: &str, value: &str, lifetime: Lifetime) -> Option<HeaderV
     field.set_sensitive(true);
     Some(field)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cookie_is_found_by_its_name_and_once() {
-        let found = |fields: &[&str]| {
-            let mut headers = HeaderMap::new();
-            for field in fields {
-                headers.append(header::COOKIE, HeaderValue::from_str(field).expect("a field"));
-            }
-            value(&headers, SESSION).map(str::to_owned)
-        };
-        let some = Some("abc".to_owned());
-        assert_eq!(found(&["__Host-kiosque=abc"]), some);
-        assert_eq!(found(&["a=1; __Host-kiosque=abc; b=2"]), some);
-        assert_eq!(found(&["a=1", "__Host-kiosque=abc"]), some);
-        assert_eq!(found(&["__Host-kiosque-theme=dark; __Host-kiosque=abc"]), some);
-        for none in [&["__Host-kiosque=abc; __Host-kiosque=def"][..], &["kiosque=abc"], &["x"], &[]]
-        {
-            assert_eq!(found(none), None, "{none:?}");
-        }
-        let field = set(SESSION, "abc", Lifetime::Ended).expect("a field");
-        let text = "__Host-kiosque=abc; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=0";
-        assert_eq!(field, text);
-    }
-}

@@ -58,31 +58,3 @@ impl Fields {
             .collect()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fields_are_decoded() {
-        let fields = Fields::of("a=x+y%2Bz&may=read&may=audit&b=+&c=1&c=2&d=%FF&%65=ok");
-        assert_eq!(fields.text("a").as_deref(), Some("x y+z"));
-        assert_eq!(fields.text("b").as_deref(), Some(" "));
-        assert_eq!(fields.all("may"), ["read", "audit"]);
-        assert_eq!(fields.text("e").as_deref(), Some("ok"));
-        assert_eq!(fields.unknown(&["a", "may", "b", "c", "d", "e"]), None);
-        assert_eq!(fields.unknown(&["a", "may", "b", "c", "d"]).as_deref(), Some("e"));
-        assert_eq!(Fields::of("").unknown(&[]), None);
-        assert_eq!(fields.repeated(&["a", "b", "c", "may"]), Some("c"));
-        assert_eq!(fields.repeated(&["a", "b", "d", "e", "x"]), None);
-        for absent in ["c", "d", "x", "y"] {
-            assert_eq!(fields.text(absent), None, "{absent}");
-        }
-        let typed = Fields::of("a=+x+y%09&b=+&y=");
-        assert_eq!(typed.text("a").as_deref(), Some(" x y\t"));
-        assert_eq!(typed.trimmed("a").as_deref(), Some("x y"));
-        for absent in ["b", "y", "z"] {
-            assert_eq!(typed.trimmed(absent), None, "{absent}");
-        }
-    }
-}

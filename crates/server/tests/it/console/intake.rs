@@ -142,26 +142,6 @@ async fn rejected_lines_of_imports_are_shown_and_downloaded() {
     assert_eq!(rows[2], "2026-03-02T10:00:01.000Z,,2,3,i3,orderId: <i> is no id");
 }
 
-/// Without a filter the list has the orders that arrived last, also as a file.
-#[tokio::test]
-async fn orders_without_a_filter_are_the_latest() {
-    let (server, mut browser) = signed_in_with(fleet(), "read").await;
-    assert!(!browser.get("/console/orders").await.text.contains("<table"));
-    let lines: String = (0..120).map(|at| line("D1", &format!("o{at}"))).collect();
-    server.import_valid(lines).await;
-    let page = browser.get("/console/orders").await.text;
-    let listed = between(&page, "href=\"/console/orders/g1/", "\"");
-    let expected: Vec<String> = (70..120).rev().map(|at| format!("o{at}")).collect();
-    assert_eq!(listed, expected);
-    let csv = browser.get("/console/orders?format=csv&group=g1").await;
-    assert_eq!(csv.text.lines().count(), 52, "a heading, 50 orders and a note: {}", csv.text);
-    let page = browser.get("/console/orders?card=1234").await.text;
-    assert!(page.contains("enter its code") && !page.contains("<table"), "{page}");
-    for bad in ["after=1.2", "range=7d", "limit=5"] {
-        assert_eq!(browser.get(&format!("/console/orders?{bad}")).await.status, 400, "{bad}");
-    }
-}
-
 /// A parameter that a page does not have is named, and nothing is shown for it.
 #[tokio::test]
 async fn an_unknown_parameter_is_refused_by_its_name() {

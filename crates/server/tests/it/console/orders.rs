@@ -51,9 +51,11 @@ async fn orders_are_listed_by_state_and_day_without_a_device() {
     ] {
         assert_eq!(ids(&mut browser, query).await, expected, "{query}");
     }
-    for wrong in ["shipment=lost", "payment=paid,", "after=1.2"] {
+    for wrong in ["shipment=lost", "payment=paid,", "after=1.2", "range=7d", "limit=5"] {
         assert_eq!(browser.get(&format!("/console/orders?{wrong}")).await.status, 400, "{wrong}");
     }
+    let page = browser.get("/console/orders?card=1234").await.text;
+    assert!(page.contains("enter its code") && !page.contains("<table"), "{page}");
     let page = browser.get("/console/orders?payment=unpaid").await.text;
     let texts: Vec<&str> = between(&page, "data-name=\"", "</td>");
     assert_eq!(texts, ["Paid\">0.00 USD", "Price\">9.40 USD"]);
@@ -135,7 +137,7 @@ async fn a_search_leads_to_the_only_hit_or_lists_all() {
     let several = browser.get("/console/search?q=D").await;
     let links = between(card(&several.text, "hits"), "href=\"", "\"");
     assert_eq!(links, ["/console/devices/D1", "/console/devices/D2"]);
-    for text in ["", "nothing", "%00", "%3Cb%3E"] {
+    for text in ["", "nothing", "%00", "%3Cb%3E", "%FF"] {
         let none = browser.get(&format!("/console/search?q={text}")).await;
         assert_eq!(none.status, 200, "{text}");
         assert!(card(&none.text, "hits").contains("Nothing matches."), "{text}: {}", none.text);
