@@ -114,22 +114,3 @@ async fn guess(source: Ipv4Addr, pause: Duration, server: Arc<TestServer>, guess
         }
     }
 }
-
-/// LIM-9: a guesser that uses up the free failures and the hash slots keeps out only sources that
-/// are not known to the account.
-#[tokio::test(flavor = "multi_thread")]
-async fn failures_of_others_do_not_limit_a_known_source() {
-    let server = TestServer::start(fleet()).await;
-    server.log_in("ops").await;
-    let stranger = Ipv4Addr::new(127, 9, 9, 9);
-    let mut guesser = server.connect_from(stranger).await.unwrap();
-    let wrong = r#"{"username":"ops","password":"wrong"}"#;
-    let mut codes = Vec::new();
-    for _ in 0..11 {
-        codes.push(guesser.call(TOKEN_PATH, None, wrong).await.code());
-    }
-    assert_eq!(codes, [[-2; 10].as_slice(), &[-1]].concat());
-    assert_eq!(guesser.call(TOKEN_PATH, None, LOG_IN).await.code(), -1);
-    let token = server.log_in("ops").await.token;
-    assert_eq!(server.code_of(&token).await, 200);
-}

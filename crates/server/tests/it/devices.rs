@@ -55,23 +55,3 @@ async fn each_filter_narrows_the_page() {
         assert_eq!(reply.data()["total"], codes.len(), "{body}");
     }
 }
-
-/// DEV-1: a page shows the enabled devices that the group owns now. SCOPE-7: a device that is not
-/// enabled leaves the page, and returns to it.
-#[tokio::test]
-async fn a_page_lists_enabled_devices_of_the_present_owner() {
-    let (server, token) = catalog::open_to_ops().await;
-    let moved = "[[device]]\ncode = \"H-1\"\ngroup = \"station\"\n\
-                 [[device]]\ncode = \"H-2\"\nenabled = false\n\
-                 [[device]]\ncode = \"H-4\"\nenabled = true\n";
-    server.apply(moved).await.unwrap();
-    for (body, codes) in [
-        ("{}", ["H-3", "H-4"]),
-        (r#"{"groupId":"station"}"#, ["H-1", "S-1"]),
-        (r#"{"groupId":"station","deviceName":"P"}"#, ["H-1", "S-1"]),
-    ] {
-        let reply = ask(&server, &token, DEVICES_PATH, "", body).await;
-        assert_eq!(column(&reply, "deviceCode"), codes, "{body}");
-        assert_eq!(reply.data()["total"], 2, "{body}");
-    }
-}

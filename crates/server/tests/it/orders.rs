@@ -92,24 +92,6 @@ async fn a_span_is_half_open() {
     assert_eq!(column(&current, "orderId"), ["O-3", "O-2"], "a span does not bring history back");
 }
 
-/// SCOPE-6: orders stay with the group that owned the device when they were traded, which has the
-/// device in its scope for good. SCOPE-7: the orders of a device that is not enabled stay.
-#[tokio::test]
-async fn orders_stay_with_the_group_that_sold() {
-    let (server, token) = catalog::open_to_ops().await;
-    let change = "[[device]]\ncode = \"H-1\"\ngroup = \"station\"\nenabled = false\n";
-    server.apply(change).await.unwrap();
-    let sold = r#"{"orderId":"O-9","deviceCode":"H-1","currency":"EUR","totalAmount":1,
-        "tradeStartTime":"2026-03-02 10:00:00"}"#;
-    server.import_valid(sold.replace('\n', "")).await;
-    let body = r#"{"deviceCode":"H-1"}"#;
-    let before = ask(&server, &token, ORDERS_PATH, "", body).await;
-    assert_eq!(column(&before, "orderId"), ["O-3", "O-2", "O-1"]);
-    let token = server.switch(&token, "station").await.token;
-    let after = ask(&server, &token, ORDERS_PATH, "", body).await;
-    assert_eq!(column(&after, "orderId"), ["O-9"]);
-}
-
 /// SCOPE-2, REQ-10: List orders has no `groupId` filter, and ignores unknown fields and query keys.
 /// PAGE-1: `current` and `size` mean nothing in a body.
 #[tokio::test]

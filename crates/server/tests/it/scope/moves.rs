@@ -121,37 +121,3 @@ async fn the_new_owner_sees_no_earlier_activity_of_the_device() {
     let awake = devices(&mut new, json!({"isOnline": 1})).await;
     assert_eq!(awake[0]["lastActiveTimestamp"], server.now().0);
 }
-
-#[tokio::test]
-async fn a_future_move_changes_nothing_before_its_time() {
-    let server = server().await;
-    let (mut old, mut new) = (Worker::of(&server, "old").await, Worker::of(&server, "new").await);
-    server.import_valid(order("o1", "2026-03-02 09:59:00")).await;
-    let requests = [
-        (DEVICES_PATH, json!({})),
-        (DEVICES_PATH, json!({"deviceCode": "K", "deviceName": "Kio"})),
-        (ORDERS_PATH, json!({"deviceCode": "K"})),
-        (ORDERS_PATH, json!({"deviceCode": "K", "includeHistory": true, "startTimestamp": 0})),
-        (DETAIL_PATH, json!({"tradeNoOut": "T-o1"})),
-    ];
-    let mut before = Vec::new();
-    for (path, body) in &requests {
-        before.push((old.ask(path, body).await.text, new.ask(path, body).await.text));
-    }
-    server.apply(&give_to_new("since = \"2026-03-02T11:00:00Z\"\n")).await.unwrap();
-    for wait in [0, 3_599_999] {
-        server.advance(Duration::from_millis(wait));
-        for ((path, body), (of_old, of_new)) in requests.iter().zip(&before) {
-            // The time changes nothing but whether the device is online.
-            let online = of_old.replace("\"isOnline\":1", "\"isOnline\":0");
-            let now = old.ask(path, body).await.text.replace("\"isOnline\":1", "\"isOnline\":0");
-            assert_eq!(now, online, "{path} {body}");
-            assert_eq!(new.ask(path, body).await.text, *of_new, "{path} {body}");
-        }
-    }
-    server.advance(Duration::from_millis(1));
-    assert_eq!(devices(&mut old, json!({})).await, json!([]));
-    assert_eq!(devices(&mut new, json!({})).await[0]["groupId"], "new");
-    assert_eq!(listed(&mut old).await, Ok(vec!["o1".into()]));
-    assert_eq!(listed(&mut new).await, Ok(vec![]));
-}
