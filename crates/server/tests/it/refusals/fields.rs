@@ -40,6 +40,19 @@ const TOO_LONG_TO_NOW: ViolationKind = (
     "{} 距当前时间（默认的结束时间）不能超过 3660 天",
 );
 
+const SECONDS: ViolationKind = (
+    "{} must be in milliseconds; ten digits look like seconds",
+    "{} 必须以毫秒为单位；十位数字像是秒",
+);
+const FINER_UNIT: ViolationKind = (
+    "{} must be in milliseconds; sixteen digits look like microseconds, nineteen like nanoseconds",
+    "{} 必须以毫秒为单位；十六位数字像是微秒，十九位数字像是纳秒",
+);
+
+/// Times that look like seconds, and like microseconds or nanoseconds (REQ-15).
+const IN_SECONDS: &[&str] = &["1000000000", "9999999999"];
+const IN_FINER_UNITS: &[&str] =
+    &["1000000000000000", "8999999999999999", "1000000000000000000", "8999999999999999999"];
 /// Texts that are no cursors (ORD-28).
 const NO_CURSOR: &[&str] = &[
     "\"x\"",
@@ -89,6 +102,10 @@ const FIELDS: &[(&str, &str, &str, &[&str], ViolationKind)] = &[
     (ORDERS_PATH, "includeHistory", r#""deviceCode":"N-1""#, NO_FLAG, NOT_FLAG),
     (ORDERS_PATH, "startTimestamp", r#""deviceCode":"N-1""#, NO_INTEGER, NOT_INTEGER),
     (ORDERS_PATH, "endTimestamp", r#""deviceCode":"N-1""#, NO_INTEGER, NOT_INTEGER),
+    (ORDERS_PATH, "startTimestamp", r#""deviceCode":"N-1""#, IN_SECONDS, SECONDS),
+    (ORDERS_PATH, "endTimestamp", r#""deviceCode":"N-1""#, IN_SECONDS, SECONDS),
+    (ORDERS_PATH, "startTimestamp", r#""deviceCode":"N-1""#, IN_FINER_UNITS, FINER_UNIT),
+    (ORDERS_PATH, "endTimestamp", r#""deviceCode":"N-1""#, IN_FINER_UNITS, FINER_UNIT),
     (CHANGES_PATH, "after", r#""size":1"#, NO_TEXT, NOT_TEXT),
     (CHANGES_PATH, "after", r#""size":1"#, NO_CURSOR, NOT_CURSOR),
     (CHANGES_PATH, "size", r#""waitSeconds":60"#, NO_INTEGER, NOT_INTEGER),
@@ -147,6 +164,10 @@ pub(super) fn rows() -> Vec<Row> {
         for (field, values, error) in [
             ("startTimestamp", NO_INTEGER, NOT_INTEGER),
             ("endTimestamp", NO_INTEGER, NOT_INTEGER),
+            ("startTimestamp", IN_SECONDS, SECONDS),
+            ("endTimestamp", IN_SECONDS, SECONDS),
+            ("startTimestamp", IN_FINER_UNITS, FINER_UNIT),
+            ("endTimestamp", IN_FINER_UNITS, FINER_UNIT),
             ("groupId", NO_TEXT, NOT_TEXT),
             ("deviceCodes", NO_TEXTS, NOT_TEXTS),
         ] {
@@ -197,7 +218,7 @@ type Violating = (&'static str, String, &'static [(&'static str, ViolationKind)]
 
 /// DASH-5: a start after the end or after now. DASH-6: a range that is too long. DASH-7: too many
 /// devices.
-fn violating_filters() -> [Violating; 9] {
+fn violating_filters() -> [Violating; 10] {
     const DAY_MS: i64 = 86_400_000;
     // The server's clock is two hours later.
     let now = START_MS + 7_200_000;
@@ -228,6 +249,11 @@ fn violating_filters() -> [Violating; 9] {
             "DASH-6: from the smallest time to the largest",
             r#""startTimestamp":-9223372036854775808,"endTimestamp":9223372036854775807"#.into(),
             &[("startTimestamp", TOO_LONG)],
+        ),
+        (
+            "REQ-15: seconds, the start after the end",
+            r#""startTimestamp":1900000000,"endTimestamp":1800000000"#.into(),
+            &[("startTimestamp", SECONDS), ("endTimestamp", SECONDS)],
         ),
         (
             "DASH-7: too many devices",
