@@ -4,19 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use bytes::Bytes;
-use futures_util::stream;
-use http_body_util::StreamBody;
-use hyper::body::Frame;
-use hyper::client::conn::http2;
-use hyper_util::rt::{TokioExecutor, TokioIo};
 use kiosque_testkit::{DEVICES_PATH, ORDERS_CALL, TestServer, WAIT_MAX, eventually};
-use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use super::{ACTIVITY, Stream, fleet, kept, line, lines};
-use crate::abuse::wire::Target;
+use crate::abuse::http2::{self, DATA, RST_STREAM};
+use crate::abuse::wire::{Target, Wire};
 use crate::console::revoke;
 
 /// Fewer lines than a chunk may have.
@@ -107,79 +101,53 @@ async fn a_heartbeat_counts_while_lines_follow_at_any_gap() {
     }
 }
 
-/// A stream that breaks, and how.
-enum Breaking {
+/// How a stream breaks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Break {
     /// Its connection ends without a word.
-    Cut(Stream),
+    Cut,
     /// Its connection is reset.
-    Reset(Stream),
+    Reset,
     /// A chunk of its body has no size.
-    BadFraming(Stream),
+    BadFraming,
     /// It is reset, and its HTTP/2 connection remains.
-    Http2(mpsc::Sender<Frames>, JoinHandle<()>),
+    Http2,
 }
 
-type Frames = Result<Frame<Bytes>, std::io::Error>;
+const BREAKS: [Break; 4] = [Break::Cut, Break::Reset, Break::BadFraming, Break::Http2];
 
-const KINDS: [&str; 4] = ["cut", "reset", "framing", "http2"];
-
-impl Breaking {
-    async fn open(server: &TestServer, key: &str, kind: &str) -> Breaking {
-        if kind == "http2" {
-            return Breaking::open_http2(server, key).await;
+impl Break {
+    async fn open(self, server: &TestServer, key: &str) -> Stream {
+        if self != Break::Http2 {
+            return Stream::open(server, key).await;
         }
-        let stream = Stream::open(server, key).await;
-        match kind {
-            "cut" => Breaking::Cut(stream),
-            "reset" => Breaking::Reset(stream),
-            _ => Breaking::BadFraming(stream),
-        }
+        let target = Target { address: server.operator, ..Target::http2(server) };
+        let mut wire = target.open().await;
+        let key = format!("Bearer {key}");
+        wire.say(http2::preface(None)).await;
+        wire.say(http2::begun(1, ORDERS_CALL, &[("authorization", &key)])).await;
+        Stream(wire)
     }
 
-    async fn open_http2(server: &TestServer, key: &str) -> Breaking {
-        let target = Target::http2(server);
-        let target = Target { address: server.operator, ..target };
-        let stream = target.secure(target.tcp().await).await.unwrap();
-        let handshake = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
-        let (mut sender, connection) = handshake.unwrap();
-        tokio::spawn(connection);
-        let (frames, body) = mpsc::channel::<Frames>(1);
-        let body = Box::pin(stream::unfold(body, |mut body| async {
-            body.recv().await.map(|frame| (frame, body))
-        }));
-        let request = http::Request::post(format!("https://localhost{ORDERS_CALL}"));
-        let request = request.header("authorization", format!("Bearer {key}"));
-        let answer = sender.send_request(request.body(StreamBody::new(body)).unwrap());
-        // Its sender keeps the connection open.
-        let answering = tokio::spawn(async move {
-            assert!(answer.await.is_err(), "a stream that breaks has no answer");
-            drop(sender);
-        });
-        Breaking::Http2(frames, answering)
-    }
-
-    async fn say(&mut self, text: &str) {
+    async fn say(self, stream: &mut Stream, text: &str) {
         match self {
-            Breaking::Cut(stream) | Breaking::Reset(stream) | Breaking::BadFraming(stream) => {
-                stream.say(text).await;
-            }
-            Breaking::Http2(frames, _) => {
-                let frame = Frame::data(Bytes::copy_from_slice(text.as_bytes()));
-                frames.send(Ok(frame)).await.unwrap();
-            }
+            Break::Http2 => stream.0.say(http2::frame(DATA, 0, 1, text.as_bytes())).await,
+            _ => stream.say(text).await,
         }
     }
 
-    async fn break_off(self) {
+    /// Breaks the stream; returns its connection if it remains.
+    async fn off(self, mut stream: Stream) -> Option<Wire> {
         match self {
-            Breaking::Cut(stream) => drop(stream),
-            Breaking::Reset(stream) => stream.0.stream.get_ref().0.set_zero_linger().unwrap(),
-            Breaking::BadFraming(mut stream) => stream.0.say("no size\r\n").await,
-            Breaking::Http2(frames, answering) => {
-                frames.send(Err(std::io::ErrorKind::Other.into())).await.unwrap();
-                timeout(WAIT_MAX, answering).await.expect("an end").unwrap();
+            Break::Cut => {}
+            Break::Reset => stream.0.stream.get_ref().0.set_zero_linger().unwrap(),
+            Break::BadFraming => stream.0.say("no size\r\n").await,
+            Break::Http2 => {
+                stream.0.say(http2::frame(RST_STREAM, 0, 1, &[0, 0, 0, 8])).await;
+                return Some(stream.0);
             }
         }
+        None
     }
 }
 
@@ -190,13 +158,13 @@ async fn complete_lines_are_stored_when_a_stream_breaks() {
     let server =
         TestServer::start_with(fleet(), |settings| settings.limits.ingest_threads = 4).await;
     let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
-    for kind in KINDS {
-        let mut stream = Breaking::open(&server, &key, kind).await;
+    for kind in BREAKS {
+        let mut stream = kind.open(&server, &key).await;
         let held = server.block_writes().await;
         let mut bytes = 0;
         for part in ["a", "b"] {
-            let text = lines(&format!("{kind}-{part}"), 3);
-            stream.say(&text).await;
+            let text = lines(&format!("{kind:?}-{part}"), 3);
+            kind.say(&mut stream, &text).await;
             bytes += text.len() - 3;
             eventually("the lines are being stored", async || {
                 let load = server.app.load();
@@ -205,14 +173,16 @@ async fn complete_lines_are_stored_when_a_stream_breaks() {
             .await;
         }
         let half = r#"{"orderId":"half"#;
-        stream.say(&format!("{}{half}", lines(&format!("{kind}-c"), 1))).await;
-        stream.break_off().await;
+        let last = format!("{}{half}", lines(&format!("{kind:?}-c"), 1));
+        kind.say(&mut stream, &last).await;
+        let _remains = kind.off(stream).await;
         drop(held);
         eventually("the stream has ended", async || server.app.load().streams == 0).await;
         let kept = kept(&server, &token).await;
-        let kept: Vec<&String> = kept.iter().filter(|id| id.starts_with(kind)).collect();
+        let kept: Vec<&String> =
+            kept.iter().filter(|id| id.starts_with(&format!("{kind:?}-"))).collect();
         // A reset may lose what was sent last.
-        let sure = if ["cut", "framing"].contains(&kind) { 7 } else { 6 };
+        let sure = if [Break::Cut, Break::BadFraming].contains(&kind) { 7 } else { 6 };
         assert!(kept.len() >= sure, "{kept:?}");
     }
     assert_eq!(server.store.upkeep().verify().await.unwrap().differences, [""; 0]);
