@@ -1,7 +1,7 @@
 //! An order whose record was changed by something else than this program.
 
 use kiosque_testkit::{
-    DETAIL_PATH, ORDERS_CALL, ORDERS_PATH, Reply, TestServer, between, card, sql,
+    DETAIL_PATH, ORDERS_CALL, ORDERS_PATH, OrderLine, Reply, TestServer, between, card, sql,
 };
 use serde_json::json;
 
@@ -54,13 +54,7 @@ async fn a_damaged_order_that_is_sent_again_is_rejected_alone() {
     let (server, token) = catalog::open_to_ops().await;
     server.data.tamper(&sql::DAMAGE_ORDER.replace("ORDER", "O-2").replace("BY", "1"));
     let key = server.create_key("orders,read").await;
-    let line = |id: &str| {
-        let order = json!({
-            "orderId": id, "deviceCode": "H-1", "currency": "USD", "totalAmount": 5,
-            "tradeStartTime": "2026-01-02 03:04:05",
-        });
-        format!("{order}\n")
-    };
+    let line = |id: &str| OrderLine::new(id, "H-1", "2026-01-02 03:04:05").to_string();
     let body = ["new-1", "O-2", "new-2"].map(line).concat();
     let reply = server.call_operator(ORDERS_CALL, Some(&key), body).await;
     let reason = "orderId: the stored order O-2 is damaged and cannot be updated: its \

@@ -1,6 +1,6 @@
 //! Methods and forms of a request that a library would not send (ADDR-2, ADDR-3, ADDR-6).
 
-use kiosque_testkit::{DEVICES_PATH, Reply, TOKEN_PATH, TestServer, assert_common_headers};
+use kiosque_testkit::{DEVICES_PATH, Reply, TOKEN_PATH, TestServer};
 
 use super::wire::{Wire, post};
 use super::{assert_envelope, assert_serves, fleet};
@@ -24,13 +24,6 @@ async fn methods_without_a_body_or_a_path_are_not_found() {
     let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let mut wire = Wire::open(&server).await;
-    // ADDR-2: HEAD is answered without a body.
-    let line = format!("HEAD /v8/{DEVICES_PATH} HTTP/1.1");
-    wire.say(request(&line, &token)).await;
-    let reply = wire.answer_to("HEAD").await.unwrap();
-    assert_eq!((reply.status, reply.text.as_str()), (404, ""));
-    assert_common_headers(&reply);
-    // The next one shows that nothing was left over.
     assert_not_found(&wire.ask(request("OPTIONS * HTTP/1.1", &token)).await, "OPTIONS *");
     assert_serves(&server, &token).await;
     // A tunnel is refused; bytes after it would belong to the tunnel.

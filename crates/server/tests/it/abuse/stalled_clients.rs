@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH, TestServer, WAIT_MAX, eventually};
+use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH, OrderLine, TestServer, WAIT_MAX, eventually};
 
 use tokio::io::AsyncWriteExt;
 
@@ -25,12 +25,8 @@ async fn server(idle_deadline: Duration) -> TestServer {
 
 /// Returns a line of more than two thousand bytes.
 fn large_order(number: u32) -> String {
-    let name = "x".repeat(2_000);
-    format!(
-        "{{\"orderId\":\"o{number}\",\"deviceCode\":\"D1\",\"currency\":\"EUR\",\
-         \"totalAmount\":1,\"tradeStartTime\":\"2026-03-01 10:00:00\",\
-         \"payChannelName\":\"{name}\"}}\n"
-    )
+    let order = OrderLine::new(format!("o{number}"), "D1", "2026-03-01 10:00:00");
+    order.with("payChannelName", "x".repeat(2_000)).to_string()
 }
 
 /// Sends a little from time to time until the server has closed the connection.

@@ -6,7 +6,7 @@ use http::Method;
 use kiosque_console::assets::{RENEWAL_HEADER, SCRIPT};
 use kiosque_testkit::{TestServer, between};
 
-use super::{Browser, Cause, SESSION, SIGN_IN, behind_proxy, link, revoke, signed_in_with, trail};
+use super::{Browser, Cause, SESSION, SIGN_IN, behind_proxy, link, revoke, trail};
 use crate::operator::fleet;
 
 const PAGE: &str = "/console/service";
@@ -212,22 +212,6 @@ async fn a_colleague_who_follows_a_link_gets_the_page() {
     assert!(!reply.headers.contains_key("refresh"), "it does not lead in a circle");
 }
 
-#[tokio::test]
-async fn a_session_ends_after_eight_idle_hours_and_the_clock_does_not_revive_it() {
-    let (server, mut browser) = signed_in_with(fleet(), "read").await;
-    let hours = |hours: u64| Duration::from_secs(hours * 3_600);
-    for _ in 0..3 {
-        server.advance(hours(8) - Duration::from_millis(1));
-        assert_eq!(browser.get(PAGE).await.status, 200);
-    }
-    server.advance(hours(8));
-    let (at, form) = browser.open(PAGE, Cause::Console).await;
-    assert!(at.starts_with(SIGN_IN) && form.text.contains("session has ended"), "{}", form.text);
-    // A second after its last use.
-    server.set_clock("2026-03-03 09:59:59");
-    assert_eq!(browser.get(PAGE).await.status, 303);
-}
-
 /// A right key and a fresh link are let in whatever others did, from the same address or from many:
 /// neither can be guessed, so that a limit would protect nothing.
 #[tokio::test]
@@ -285,10 +269,11 @@ async fn an_open_page_does_not_prolong_its_session() {
         assert_eq!(browser.get(PAGE).await.status, 200);
     }
     let millisecond = Duration::from_millis(1);
-    for (by, status) in [(hour - millisecond, 200), (millisecond, 303)] {
-        server.advance(by);
-        assert_eq!(browser.get(PAGE).await.status, status);
-    }
+    server.advance(hour - millisecond);
+    assert_eq!(browser.get(PAGE).await.status, 200);
+    server.advance(millisecond);
+    let (at, form) = browser.open(PAGE, Cause::Console).await;
+    assert!(at.starts_with(SIGN_IN) && form.text.contains("session has ended"), "{}", form.text);
     // With acts it lasts for seven days.
     let mut browser = Browser::signed_in(&server, &key).await;
     for _ in 0..7 * 4 - 1 {

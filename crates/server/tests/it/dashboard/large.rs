@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use kiosque_testkit::{
-    AISLE_PATH, DEVICES_PATH, FleetToml, LOGOUT_PATH, ONLINE_PATH, PROFILE_PATH, TestRequest,
-    TestServer, eventually, sql,
+    AISLE_PATH, DEVICES_PATH, FleetToml, LOGOUT_PATH, ONLINE_PATH, OrderLine, PROFILE_PATH, Rng,
+    TestRequest, TestServer, decompress, eventually, sql,
 };
 use serde_json::{Value, json};
 
@@ -14,10 +14,11 @@ use crate::abuse::wire::{Target, Wire, post};
 const PATHS: [&str; 3] = [AISLE_PATH, PROFILE_PATH, ONLINE_PATH];
 const DEVICES: usize = 900;
 
-/// A group with so many devices, of such long names, that no buffer on the way holds the list of
-/// them; a group with three; and an account for each.
+/// A group with so many devices, of such long names, which are hardly compressed, that no buffer on
+/// the way holds the list of them; a group with three; and an account for each.
 fn fleet() -> FleetToml {
-    let name = "x".repeat(8_000);
+    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut rng = Rng::seeded(14);
     let mut fleet = FleetToml::new()
         .group("large", "Large")
         .group("small", "Small")
@@ -25,7 +26,8 @@ fn fleet() -> FleetToml {
         .cheap_account("other", &["large"])
         .product("P", "Tea", "EUR");
     for number in 0..DEVICES {
-        fleet = fleet.device(&code(number), &format!("{name}{number}"), "large");
+        let name: String = (0..8_000).map(|_| char::from(rng.choose(LETTERS))).collect();
+        fleet = fleet.device(&code(number), &name, "large");
         if number % 3 == 0 {
             fleet = fleet.with(
                 r#"aisle = [{ code = "1", product = "P", price = 1, capacity = 1 },
@@ -94,18 +96,14 @@ async fn a_long_list_is_whole_though_it_is_sent_in_parts() {
 
 /// An order that makes a device online.
 fn online_order(number: usize) -> String {
-    let (device, start) = (code(number), "2026-03-02 09:59:00");
-    format!(
-        r#"{{"orderId":"o","deviceCode":"{device}","currency":"EUR","totalAmount":1,
-        "tradeStartTime":"{start}"}}"#
-    )
-    .replace('\n', "")
+    OrderLine::new("o", code(number), "2026-03-02 09:59:00").to_string()
 }
 
 /// Begins a long answer on stream 1, and returns once it has begun.
-async fn unread(server: &TestServer, path: &str, token: &str) -> Wire {
+async fn unread(server: &TestServer, path: &str, headers: &[(&str, &str)]) -> Wire {
     let mut wire = http2::open(server, Some(1_000)).await;
-    wire.say(http2::post(1, path, token, "{}")).await;
+    wire.say(http2::begun(1, &format!("/v8/{path}"), headers)).await;
+    wire.say(http2::frame(DATA, 1, 1, b"{}")).await;
     await_frame(&mut wire, DATA, 1).await;
     wire
 }
@@ -117,7 +115,7 @@ async fn an_answer_that_is_not_read_holds_no_snapshot() {
     let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     for path in PATHS {
-        let _waiting = unread(&server, path, &token).await;
+        let _waiting = unread(&server, path, &[("third-api-token", &token)]).await;
         // A write, so that the snapshot of an answer would be an old one.
         server.import_valid(online_order(1)).await;
         if server.store.is_file() {
@@ -165,13 +163,16 @@ async fn later_parts_show_the_time_at_which_they_are_read() {
 }
 
 /// An error after the first byte resets the stream, or ends the connection: here the session ends
-/// while its answer is sent, and each part proves it again.
+/// while its answer is sent, and each part proves it again. ENV-15: a compressed answer cannot be
+/// taken for a whole one, either.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_whose_session_ends_breaks_off() {
     let server = TestServer::start(fleet()).await;
-    for path in PATHS {
+    let compressed = ["gzip", "zstd"].map(|coding| (PROFILE_PATH, Some(coding)));
+    for (path, coding) in PATHS.map(|path| (path, None)).into_iter().chain(compressed) {
+        let accepted = ("accept-encoding", coding.unwrap_or("identity"));
         let token = server.log_in("ops").await.token;
-        let mut wire = unread(&server, path, &token).await;
+        let mut wire = unread(&server, path, &[("third-api-token", &token), accepted]).await;
         let log_out = server.call(LOGOUT_PATH, Some(&token), "").await;
         assert_eq!(log_out.code(), 200);
         for stream in [0, 1] {
@@ -180,24 +181,32 @@ async fn an_answer_whose_session_ends_breaks_off() {
         }
         const INTERNAL_ERROR: [u8; 4] = [0, 0, 0, 2];
         assert_eq!(await_frame(&mut wire, RST_STREAM, 1).await, INTERNAL_ERROR, "{path}");
+        if coding.is_some() {
+            let data = http2::data_of(&wire.seen, 1);
+            decompress(&data, coding).expect_err("the answer seems whole");
+        }
         // The connection continues.
         wire.say(http2::request(3, "/v8/nowhere", &[])).await;
         await_frame(&mut wire, HEADERS, 3).await;
 
         let token = server.log_in("ops").await.token;
         let mut wire = Target::of(&server).narrow().await;
-        wire.say(post(path, &[("third-api-token", &token)], "{}")).await;
+        wire.say(post(path, &[("third-api-token", &token), accepted], "{}")).await;
         assert!(wire.more().await);
         let log_out = server.call(LOGOUT_PATH, Some(&token), "").await;
         assert_eq!(log_out.code(), 200);
         let answer = wire.rest().await;
         let answer = String::from_utf8_lossy(&answer);
         assert!(answer.contains("transfer-encoding: chunked"), "{path}");
-        assert!(answer.contains(r#""deviceCode":"L0000""#), "{path}");
+        match coding {
+            Some(coding) => assert!(answer.contains(&format!("content-encoding: {coding}\r\n"))),
+            None => assert!(answer.contains(r#""deviceCode":"L0000""#), "{path}"),
+        }
         assert!(!answer.contains(&code(DEVICES - 1)), "{path}: the answer was whole");
         assert!(!answer.ends_with("0\r\n\r\n"), "{path}: the answer ended as a whole one does");
     }
     assert_eq!(server.app.load().large_answers, 0);
+    assert_eq!(server.app.load().unread_bytes, 0);
 }
 
 /// LIM-18: the memory of large answers is bounded, and no account takes the memory of others.
@@ -212,7 +221,7 @@ pub(crate) async fn large_answers_of_an_account_wait_for_each_other() {
     .await;
     let [ops, other] = ["ops", "other"].map(|account| server.log_in(account));
     let (ops, other) = (ops.await.token, other.await.token);
-    let waiting = unread(&server, AISLE_PATH, &ops).await;
+    let waiting = unread(&server, AISLE_PATH, &[("third-api-token", &ops)]).await;
     let refused = TestRequest::to(PROFILE_PATH).token(&ops).body("{}").send(&server).await;
     assert_eq!((refused.status, refused.code()), (500, 500), "{refused:?}");
     assert_eq!(refused.headers["retry-after"], "1");

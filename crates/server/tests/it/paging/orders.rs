@@ -1,7 +1,7 @@
 //! Pages of orders while orders arrive and are archived.
 
 use kiosque_model::{UnixMs, Zone};
-use kiosque_testkit::{ORDERS_PATH, Rng, START_MS, TestServer, seed, size};
+use kiosque_testkit::{ORDERS_PATH, OrderLine, Rng, START_MS, TestServer, seed, size};
 use serde_json::{Value, json};
 
 use super::{PageReader, server};
@@ -61,11 +61,7 @@ impl Kiosk {
 }
 
 fn line(code: &str, id: &str, start: i64) -> String {
-    let order = json!({
-        "orderId": id, "deviceCode": code, "currency": "EUR", "totalAmount": 100,
-        "tradeStartTime": Zone::utc().text(UnixMs(start)),
-    });
-    format!("{order}\n")
+    OrderLine::new(id, code, Zone::utc().text(UnixMs(start))).to_string()
 }
 
 fn some_starts(rng: &mut Rng, most: usize) -> Vec<i64> {
