@@ -4,8 +4,10 @@
 mod devices;
 mod orders;
 
-use kiosque_testkit::{Client, FleetToml, LoggedIn, TOKEN_PATH, TestServer};
+use kiosque_testkit::{FleetToml, TestServer};
 use serde_json::{Value, json};
+
+use crate::scope::Worker;
 
 /// A page of an answer, each record represented by one field.
 #[derive(Debug, PartialEq)]
@@ -16,8 +18,7 @@ struct Page {
 
 /// Reads all pages of one path with one body.
 struct PageReader {
-    caller: Client,
-    token: String,
+    worker: Worker,
     path: &'static str,
     /// The field that identifies a record.
     key: &'static str,
@@ -25,16 +26,13 @@ struct PageReader {
 
 impl PageReader {
     async fn new(server: &TestServer, path: &'static str, key: &'static str) -> PageReader {
-        let mut caller = server.connect().await;
-        let body = json!({"username": "ops", "password": "secret"}).to_string();
-        let token = LoggedIn::of(&caller.call(TOKEN_PATH, None, &body).await).token;
-        PageReader { caller, token, path, key }
+        PageReader { worker: Worker::of(server, "ops").await, path, key }
     }
 
     /// Reads a page; `current` and `size` are written into the query string as given.
     async fn page(&mut self, body: &Value, current: &str, size: &str) -> Page {
         let path = format!("{}?current={current}&size={size}", self.path);
-        let reply = self.caller.call(&path, Some(&self.token), &body.to_string()).await;
+        let reply = self.worker.ask(&path, body).await;
         assert_eq!(reply.code(), 200, "{path} {body}: {reply:?}");
         let data = reply.data();
         assert_eq!((&data["current"], &data["size"]), (&number(current), &number(size)));
@@ -45,7 +43,7 @@ impl PageReader {
 
     /// Returns the `code` of the first page's answer.
     async fn code_of(&mut self, body: &Value) -> i64 {
-        self.caller.call(self.path, Some(&self.token), &body.to_string()).await.code()
+        self.worker.ask(self.path, body).await.code()
     }
 
     /// Reads page after page until one is empty. Each but the last is full, and all have the same

@@ -84,20 +84,20 @@ async fn server_of(marks: &[&str]) -> TestServer {
 }
 
 /// A connection with a session.
-struct Worker {
+pub(crate) struct Worker {
     caller: Client,
     token: String,
 }
 
 impl Worker {
-    async fn of(server: &TestServer, username: &str) -> Worker {
+    pub(crate) async fn of(server: &TestServer, username: &str) -> Worker {
         let mut caller = server.connect().await;
         let body = json!({"username": username, "password": "secret"}).to_string();
         let token = LoggedIn::of(&caller.call(TOKEN_PATH, None, &body).await).token;
         Worker { caller, token }
     }
 
-    async fn ask(&mut self, path: &str, body: &Value) -> Reply {
+    pub(crate) async fn ask(&mut self, path: &str, body: &Value) -> Reply {
         self.caller.call(path, Some(&self.token), &body.to_string()).await
     }
 }

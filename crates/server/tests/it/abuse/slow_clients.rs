@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::wire::{Target, Wire, post};
+use super::wire::{Target, post};
 use super::{assert_unreadable, fleet, http2};
 
 /// The deadline under test.
@@ -44,8 +44,9 @@ where
     let target = Target::of(server);
     let good = Arc::new(GoodCallers::default());
     let mut callers = JoinSet::new();
-    callers.spawn(steady(target.clone(), token.clone(), Arc::clone(&good)));
-    callers.spawn(fresh(target.clone(), token.clone(), Arc::clone(&good)));
+    for kind in [STEADY, FRESH] {
+        callers.spawn(good_caller(kind, target.clone(), token.clone(), Arc::clone(&good)));
+    }
 
     let count = size(100, 1_000);
     let begun = Instant::now();
@@ -68,6 +69,10 @@ where
     println!("good callers: {:?} calls, the slowest took {slowest:?}", good.served());
 }
 
+/// A good caller on one connection, and one with a new connection for each call.
+const STEADY: usize = 0;
+const FRESH: usize = 1;
+
 /// Callers that send whole requests.
 #[derive(Default)]
 struct GoodCallers {
@@ -82,36 +87,27 @@ impl GoodCallers {
     }
 }
 
-/// A good caller on one connection; returns how long a call took at most.
-async fn steady(target: Target, token: String, good: Arc<GoodCallers>) -> Duration {
-    let mut wire = target.open().await;
-    let mut slowest = Duration::ZERO;
+/// A good caller on one connection, or on a new one for each call; returns how long a call took at
+/// most.
+async fn good_caller(
+    kind: usize,
+    target: Target,
+    token: String,
+    good: Arc<GoodCallers>,
+) -> Duration {
+    let (mut wire, mut slowest) = (target.open().await, Duration::ZERO);
     while !good.over.load(Ordering::SeqCst) {
         let start = Instant::now();
-        served_once(&mut wire, &token).await;
+        if kind == FRESH {
+            wire = target.open().await;
+        }
+        let reply = wire.ask(post(DEVICES_PATH, &[("third-api-token", &token)], "{}")).await;
+        assert_eq!(reply.code(), 200, "{reply:?}");
         slowest = slowest.max(start.elapsed());
-        good.served[0].fetch_add(1, Ordering::SeqCst);
+        good.served[kind].fetch_add(1, Ordering::SeqCst);
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     slowest
-}
-
-/// A good caller with a new connection for each call.
-async fn fresh(target: Target, token: String, good: Arc<GoodCallers>) -> Duration {
-    let mut slowest = Duration::ZERO;
-    while !good.over.load(Ordering::SeqCst) {
-        let start = Instant::now();
-        served_once(&mut target.open().await, &token).await;
-        slowest = slowest.max(start.elapsed());
-        good.served[1].fetch_add(1, Ordering::SeqCst);
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    slowest
-}
-
-async fn served_once(wire: &mut Wire, token: &str) {
-    let reply = wire.ask(post(DEVICES_PATH, &[("third-api-token", token)], "{}")).await;
-    assert_eq!(reply.code(), 200, "{reply:?}");
 }
 
 /// Sends the bytes of `drip` slowly, or nothing, until the server disconnects; returns the answer.

@@ -38,29 +38,6 @@ async fn listed(server: &TestServer, token: &str, body: &Value) -> [Vec<String>;
     all.try_into().unwrap()
 }
 
-/// SCOPE-2: a `groupId` filter answers for another group and does not change the selected one.
-#[tokio::test]
-async fn a_group_filter_shows_another_group_and_does_not_switch() {
-    let (server, token) = catalog::open_to_ops().await;
-    server.import_valid(seven_dollars("S-1", "08:00:00")).await;
-    let station = json!({"groupId": "station"});
-    let summary = ask(&server, &token, SUMMARY_PATH, &station).await;
-    assert_eq!((kpi(&summary, "orderCount"), kpi(&summary, "salesAmount")), ("1", "7.00"));
-    assert_eq!(kpi(&summary, "deviceCount"), "1");
-    assert_eq!(listed(&server, &token, &station).await, [["S-1"], ["S-1"], ["S-1"]]);
-    let trend = ask(&server, &token, TREND_PATH, &station).await;
-    assert_eq!(trend.data()[1], json!({"label": "2026-03-02", "amount": 7.0, "orderCount": 1}));
-    let best = ask(&server, &token, BEST_PATH, &station).await;
-    assert_eq!((&best.data()["goodsId"], &best.data()["salesCount"]), (&json!("P-1"), &json!(1)));
-    // The first group is still selected for all that follows.
-    let summary = ask(&server, &token, SUMMARY_PATH, &json!({})).await;
-    assert_eq!(kpi(&summary, "orderCount"), "3");
-    let page = catalog::ask(&server, &token, DEVICES_PATH, "", "{}").await;
-    assert_eq!(catalog::column(&page, "deviceCode"), ["H-1", "H-2", "H-3"]);
-    let own = ask(&server, &token, SUMMARY_PATH, &json!({"groupId": "harbour"})).await;
-    assert_eq!(own.data()["kpiList"], summary.data()["kpiList"]);
-}
-
 /// DASH-7: `deviceCodes` selects devices, each once.
 #[tokio::test]
 async fn a_device_filter_counts_each_of_its_devices_once() {
