@@ -23,8 +23,6 @@ async fn a_page_of_orders_is_newest_first() {
     insta::assert_snapshot!("a_third_order_page", second);
     let past = page(&server, &token, "current=2&size=3", body).await;
     insta::assert_snapshot!("an_order_page_past_the_end", past);
-    let far = page(&server, &token, "current=9223372036854775807&size=1000", body).await;
-    insta::assert_snapshot!("an_order_page_far_past_the_end", far);
 }
 
 /// ORD-2: a device without orders has an empty page, which is no failure.
@@ -85,8 +83,6 @@ async fn a_span_is_half_open() {
     let body = format!(r#"{{"deviceCode":"H-1"{}}}"#, both(first, third + 1));
     let second = page(&server, &token, "current=2&size=2", &body).await;
     insta::assert_snapshot!("a_second_order_page_of_a_span", second);
-    let past = page(&server, &token, "current=4&size=1", &body).await;
-    insta::assert_snapshot!("an_order_page_of_a_span_past_the_end", past);
     server.store.upkeep().archive(UnixMs(START_MS - DAY_MS), server.now()).await.unwrap();
     let current = ask(&server, &token, ORDERS_PATH, "", &body).await;
     assert_eq!(column(&current, "orderId"), ["O-3", "O-2"], "a span does not bring history back");

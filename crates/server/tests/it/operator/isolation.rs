@@ -1,4 +1,4 @@
-//! Streams of orders neither delay nor fail one another, and lines are decided in their order.
+//! Streams of orders neither delay nor fail one another, and a request that failed may be repeated.
 
 use std::time::Duration;
 
@@ -87,23 +87,6 @@ async fn a_group_that_stays_locked_fails_its_own_streams() {
     let again = [line("a", 1), line_of_g2("b", 1)].concat();
     let again = server.call_operator(ORDERS_CALL, Some(&key), again).await;
     assert_eq!(counts(&again), [1, 0, 1, 0]);
-}
-
-/// An error of one group's orders fails the streams that have some of them, and fails no order of
-/// another group.
-#[tokio::test(flavor = "multi_thread")]
-async fn an_error_of_one_group_fails_no_order_of_another() {
-    let server = server_on(TestData::new()).await;
-    let key = server.create_key("orders").await;
-    server.call_operator(ORDERS_CALL, Some(&key), line("bad", 1)).await;
-    server.data.refuse_updates("bad");
-    let body = [line("bad", 2), line_of_g2("b1", 1), line_of_g2("b2", 1)].concat();
-    let reply = server.call_operator(ORDERS_CALL, Some(&key), body.clone()).await;
-    assert_eq!(reply.status, 503, "{reply:?}");
-    assert_eq!(stored(&server), ["b1|1", "b2|2", "bad|1"]);
-    server.data.take_updates();
-    let reply = server.call_operator(ORDERS_CALL, Some(&key), body).await;
-    assert_eq!(counts(&reply), [0, 1, 2, 0]);
 }
 
 /// Every statement of a request fails once, in turn. The request may be answered 503; sent again,

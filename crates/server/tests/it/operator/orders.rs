@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use kiosque_testkit::{ORDERS_CALL, ORDERS_PATH, TestServer};
+use kiosque_testkit::{ORDERS_CALL, TestServer};
 use serde_json::json;
 
 use super::{counts, fleet, kept, line, lines, shown, whole, with_key};
@@ -62,23 +62,6 @@ async fn the_response_counts_every_outcome() {
     let other_token = other.log_in("ops").await.token;
     assert_eq!(shown(&server, &token).await, shown(&other, &other_token).await);
     assert_eq!(server.store.upkeep().verify().await.unwrap().differences, [""; 0]);
-}
-
-/// Integrators see the orders with their next request.
-#[tokio::test]
-async fn what_is_answered_is_shown() {
-    let (server, key) = with_key("orders").await;
-    let token = server.log_in("ops").await.token;
-    for posted in 1..=3 {
-        let body = line(&format!("o{posted}"), posted);
-        assert_eq!(
-            counts(&server.call_operator(ORDERS_CALL, Some(&key), body).await),
-            [1, 0, 0, 0]
-        );
-        let page = server.call(ORDERS_PATH, Some(&token), r#"{"deviceCode":"D1"}"#).await;
-        assert_eq!(page.data()["total"], posted);
-        assert_eq!(page.data()["records"][0]["orderId"], format!("o{posted}"));
-    }
 }
 
 /// At most 1,000 rejected lines are listed, and all are counted. Values from a line are quoted up
