@@ -106,7 +106,9 @@ async fn check_and_read(
     let proved = checked.try_next().await.map_err(Error::from)?;
     // The server may cancel the check after its row: then the other statements fail because the
     // transaction has, which is not the cause.
-    checked.try_next().await.map_err(Error::from)?;
+    if proved.is_some() {
+        checked.try_next().await.map_err(Error::from)?;
+    }
     if rows.read.prove(proved.as_ref().map(|row| Row::Postgres(row, 0)).as_ref())?.is_break() {
         return Ok(());
     }
@@ -202,25 +204,24 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
+    use kiosque_model::Refusal;
+
     use super::*;
     use crate::db::postgres::address::Address;
     use crate::{explain, statements};
 
-    /// A check that fails after its row, and two statements.
-    struct FailingCheck;
+    /// A check, and two statements.
+    struct Checked(&'static Sql);
 
-    impl CheckedRead for FailingCheck {
+    impl CheckedRead for Checked {
         fn take_statements(&mut self) -> (Bound, Vec<Bound>) {
-            static CHECK: Sql =
-                Sql::new("CHECK", "select 1 / (2 - n) as row from generate_series(1, 2) n");
             static OTHER: Sql = Sql::new("OTHER", "select 1 as other");
             let other = || Bound::new(&OTHER, []);
-            (Bound::new(&CHECK, []), vec![other(), other()])
+            (Bound::new(self.0, []), vec![other(), other()])
         }
 
         fn prove(&mut self, row: Option<&Row<'_>>) -> Result<ControlFlow<()>, Refused> {
-            assert!(row.is_some());
-            Ok(ControlFlow::Continue(()))
+            row.map(|_| ControlFlow::Continue(())).ok_or(Refusal::TokenInvalid.into())
         }
 
         fn add(&mut self, _: usize, _: &Row<'_>) -> Result<(), Error> {
@@ -229,16 +230,20 @@ mod tests {
     }
 
     /// The error is the cause, by which a cancelled read begins again, and not the consequence that
-    /// the transaction is aborted.
+    /// the transaction is aborted. A check without a row has not failed.
     #[tokio::test]
     async fn a_check_that_fails_after_its_row_is_the_error() {
+        static FAILS: Sql =
+            Sql::new("FAILS", "select 1 / (2 - n) as row from generate_series(1, 2) n");
+        static NO_ROW: Sql = Sql::new("NO_ROW", "select 1 as row where false");
         let schema = explain::with_tables().await;
         let address = Arc::new(Address::parse(schema.url()).expect("an address"));
         let opened = Connection::open(&address, Duration::from_secs(60)).await;
         let connection = opened.expect("a connection");
-        let ran = run(&connection, &mut FailingCheck, 10).await;
-        let Err(Refused::Store(error)) = ran else { panic!("{ran:?}") };
-        assert!(format!("{error:?}").contains("division by zero"), "{error:?}");
+        for (check, error) in [(&FAILS, "division by zero"), (&NO_ROW, "TokenInvalid")] {
+            let ran = run(&connection, &mut Checked(check), 10).await;
+            assert!(format!("{ran:?}").contains(error), "{ran:?}");
+        }
     }
 
     /// Every statement is prepared alone and behind the check, and returns its declared columns.
