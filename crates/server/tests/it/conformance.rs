@@ -60,6 +60,7 @@ async fn server(accounts: usize) -> TestServer {
         {"goodsId": "cola", "salePrice": 200, "shipmentStatus": 1},
         {"goodsId": "water", "salePrice": 100, "shipmentStatus": 3, "shipmentErrCode": 17,
             "shipmentFailDesc": "jam"},
+        {"goodsId": "water", "salePrice": 100, "shipmentErrCode": 17},
     ]);
     let special = [unpaid, failed.with("detailVOList", lines).to_string()];
     let orders = first.chain(second).chain(others).chain(special);

@@ -50,6 +50,15 @@ fn messages() -> Vec<Plant> {
 fn refusals() -> Vec<Plant> {
     vec![
         plant(
+            "data of a refusal is a number",
+            &["envelope.fields", "envelope.refusal-data", "envelope.refusal-message"],
+        )
+        .answer(|_, given, _| {
+            if given.code() == -4 {
+                given.json["data"] = json!(0);
+            }
+        }),
+        plant(
             "a refusal has no enMsg",
             &["envelope.english-message", "envelope.fields", "envelope.no-other-fields"],
         )
