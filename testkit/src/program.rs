@@ -1,7 +1,9 @@
 //! Runs the program in separate processes, to its end or as a server.
 
+use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, Mutex};
@@ -41,7 +43,8 @@ impl Program {
 
     /// Returns an empty sandbox.
     pub fn sandbox(self) -> Sandbox {
-        Sandbox { directory: TempDir::new().unwrap(), program: self }
+        let directory = Arc::new(TempDir::new().unwrap());
+        Sandbox { directory, program: self, store: None, environment: Vec::new() }
     }
 
     /// Returns a sandbox with data in a time zone, to which a fleet (TOML) was applied.
@@ -104,6 +107,19 @@ impl Ran {
         [(); 4].map(|()| numbers.next().unwrap())
     }
 
+    /// Returns the output for a snapshot: stdout, the lines of stderr, each after an exclamation
+    /// mark, and the exit status if it is not 0.
+    pub fn transcript(&self) -> String {
+        let mut shown = self.stdout.clone();
+        for line in self.stderr.lines() {
+            shown.push_str(&format!("! {line}\n"));
+        }
+        match self.status {
+            0 => shown,
+            status => format!("{shown}exit status {status}\n"),
+        }
+    }
+
     /// Asserts that the command failed.
     #[track_caller]
     pub fn failure(self) -> Ran {
@@ -112,14 +128,38 @@ impl Ran {
     }
 }
 
-/// A separate directory for one test: the data in `data`, other files next to it.
+/// A separate directory for one test: the data in `data`, other files next to it. Clones share it.
+#[derive(Clone)]
 pub struct Sandbox {
     /// The directory.
-    pub directory: TempDir,
+    pub directory: Arc<TempDir>,
     program: Program,
+    /// The address of the database that has the data.
+    store: Option<String>,
+    environment: Vec<(&'static str, OsString)>,
 }
 
 impl Sandbox {
+    /// Returns the sandbox with its data in a database at this address.
+    #[must_use]
+    pub fn on(self, store: &str) -> Sandbox {
+        Sandbox { store: Some(store.to_owned()), ..self }
+    }
+
+    /// Returns the same sandbox with commands of another version of the program.
+    #[must_use]
+    pub fn run_by(&self, program: Program) -> Sandbox {
+        Sandbox { program, ..self.clone() }
+    }
+
+    /// Returns the same sandbox with a variable in the environment of its commands.
+    #[must_use]
+    pub fn with_variable(&self, name: &'static str, value: impl Into<OsString>) -> Sandbox {
+        let mut sandbox = self.clone();
+        sandbox.environment.push((name, value.into()));
+        sandbox
+    }
+
     /// Returns the directory of the data.
     pub fn data(&self) -> PathBuf {
         self.directory.path().join("data")
@@ -131,7 +171,7 @@ impl Sandbox {
     }
 
     /// Returns the path of a file in the directory.
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.directory.path().join(name)
     }
 
@@ -151,7 +191,14 @@ impl Sandbox {
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = self.program.command();
         command.args(args).arg("--data").arg(self.data()).current_dir(self.directory.path());
+        command.args(self.store.iter().flat_map(|store| ["--store", store]));
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
+    }
+
+    /// Starts the command with these arguments, without waiting for anything.
+    pub fn spawn(&self, args: &[&str]) -> Served {
+        Served::spawn(&mut self.command(args), &self.certificate())
     }
 
     /// Runs the command with these arguments to its end.
@@ -160,11 +207,34 @@ impl Sandbox {
         Ran::of(&mut self.command(args))
     }
 
+    /// Runs commands one after the other. Returns each with its output, for a snapshot, with `DIR`
+    /// in place of the directory.
+    pub fn transcript(&self, commands: &[&[&str]]) -> String {
+        let mut shown = String::new();
+        for args in commands {
+            let ran = self.run(args);
+            shown.push_str(&format!("$ kiosque {}\n{}\n", args.join(" "), ran.transcript()));
+        }
+        shown.replace(self.directory.path().to_str().unwrap(), "DIR")
+    }
+
     /// Returns what a command prints as JSON, with success.
     #[track_caller]
     pub fn json(&self, args: &[&str]) -> Value {
         let ran = self.run(&[args, &["--output", "json"]].concat()).success();
         serde_json::from_str(&ran.stdout).unwrap()
+    }
+
+    /// Applies a fleet, in TOML, with success.
+    #[track_caller]
+    pub fn apply(&self, fleet: impl AsRef<[u8]>) -> Ran {
+        self.run(&["apply", &self.file("fleet.toml", fleet)]).success()
+    }
+
+    /// Returns the access rights of a file or directory.
+    #[track_caller]
+    pub fn mode(&self, name: impl AsRef<Path>) -> u32 {
+        self.path(name).metadata().unwrap().permissions().mode() & 0o777
     }
 
     /// Imports orders in NDJSON, with success.
@@ -389,6 +459,12 @@ impl Served {
     pub fn kill_9(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+    }
+
+    /// Stops the server by a signal, and returns its exit status.
+    pub fn stop(&mut self) -> ExitStatus {
+        self.signal("TERM");
+        self.wait()
     }
 
     /// Sends a signal by name, such as TERM.

@@ -44,7 +44,6 @@ fn heartbeats_are_written_when_the_server_stops() {
     let token = served.connect().log_in("walker", "secret");
     let beaten = beat(&sandbox, &served, &token);
     assert_eq!(stored_last_active(&sandbox), Value::Null, "in memory alone");
-    served.signal("TERM");
-    assert!(served.wait().success());
+    assert!(served.stop().success());
     assert_eq!(stored_last_active(&sandbox), beaten);
 }

@@ -1,6 +1,5 @@
 //! `kiosque backup FILE` writes a consistent copy while the server runs.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -66,8 +65,7 @@ fn a_backup_during_writes_is_consistent() {
     });
     assert!(during >= before, "{during} in the copy, {before} acknowledged before");
 
-    let mode = std::fs::metadata(sandbox.path("copy.db")).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(sandbox.mode("copy.db"), 0o600);
     assert_eq!(left_in_directory(&sandbox), ["copy.db"]);
     let copy = restored(&sandbox.path("copy.db"));
     assert_eq!(copy.verified(), during);

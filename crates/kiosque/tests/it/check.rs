@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::process::Command;
 
 use kiosque_testkit::{Program, Ran, Sandbox, Served};
@@ -133,8 +131,7 @@ fn exchanges_are_recorded_without_secrets() {
     more.extend(["--extension", "--exchanges", directory.to_str().unwrap()]);
     let ran = check(&sandbox, &served.base, walker, &more);
     assert_eq!((ran.status, broken(&ran).len()), (0, 0), "{}", ran.stdout);
-    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(&directory), 0o700);
+    assert_eq!(sandbox.mode(&directory), 0o700);
     let (mut rules, mut numbers) = (BTreeSet::new(), BTreeSet::new());
     for entry in fs::read_dir(&directory).unwrap() {
         let entry = entry.unwrap();
@@ -142,7 +139,7 @@ fn exchanges_are_recorded_without_secrets() {
         let (number, rule) = name.strip_suffix(".txt").unwrap().split_once('-').unwrap();
         assert!(numbers.insert(number.parse::<usize>().unwrap()), "{name}");
         rules.insert(rule.to_owned());
-        assert_eq!(mode(&entry.path()), 0o600, "{name}");
+        assert_eq!(sandbox.mode(entry.path()), 0o600, "{name}");
         let text = fs::read_to_string(entry.path()).unwrap();
         assert!(text.contains(" /v8/") && text.contains("\n\nHTTP "), "{name}: {text}");
         assert!(!text.contains("secret"), "{name}: {text}");

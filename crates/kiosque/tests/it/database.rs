@@ -21,9 +21,7 @@ use std::time::{Duration, Instant};
 
 use kiosque_testdb::Server;
 use kiosque_testkit::blocking::Client;
-use kiosque_testkit::{
-    DEVICES_PATH, FleetToml, OrderLine, Ran, SERVE, Sandbox, Served, TOKEN_PATH, wait_until,
-};
+use kiosque_testkit::{DEVICES_PATH, FleetToml, OrderLine, Sandbox, TOKEN_PATH, wait_until};
 
 use crate::KIOSQUE;
 
@@ -40,51 +38,29 @@ fn fleet() -> FleetToml {
 /// Limits that are not met on a busy machine.
 const UNHURRIED: [&str; 4] = ["--store-wait", "5m", "--session-lease", "5m"];
 
-/// One of several nodes on a database: a directory for its certificate, and the address of its
-/// data.
-struct Node {
-    sandbox: Sandbox,
-    store: String,
+/// Returns the address of the database of these servers.
+fn address(servers: &[&Server]) -> String {
+    let hosts: Vec<String> =
+        servers.iter().map(|server| format!("127.0.0.1:{}", server.port())).collect();
+    format!("postgres://kiosque@{}/kiosque", hosts.join(","))
 }
 
-impl Node {
-    fn on(servers: &[&Server]) -> Node {
-        let hosts: Vec<String> =
-            servers.iter().map(|server| format!("127.0.0.1:{}", server.port())).collect();
-        let store = format!("postgres://kiosque@{}/kiosque", hosts.join(","));
-        Node { sandbox: KIOSQUE.sandbox(), store }
-    }
+/// Returns one of several nodes on a database: its directory has its certificate.
+fn node(servers: &[&Server]) -> Sandbox {
+    KIOSQUE.sandbox().on(&address(servers))
+}
 
-    /// Returns a node whose role `tills` owns the database, and is not a superuser.
-    fn of_owner(server: &Server) -> Node {
-        server.sql("create role tills login password 'right'").unwrap();
-        server.sql("alter database kiosque owner to tills").unwrap();
-        let mut node = Node::on(&[server]);
-        node.store = node.store.replace("kiosque@", "tills@");
-        node
-    }
+/// Returns a node whose role `tills` owns the database, and is not a superuser.
+fn node_of_owner(server: &Server) -> Sandbox {
+    server.sql("create role tills login password 'right'").unwrap();
+    server.sql("alter database kiosque owner to tills").unwrap();
+    KIOSQUE.sandbox().on(&address(&[server]).replace("kiosque@", "tills@"))
+}
 
-    fn run(&self, args: &[&str]) -> Ran {
-        Ran::of(KIOSQUE.command().args(args).arg("--store").arg(&self.store))
-    }
-
-    /// Creates the data, and a key for the operator's calls.
-    fn create_data(&self) -> String {
-        let file = self.sandbox.file("fleet.toml", fleet());
-        self.run(&["apply", &file]).success();
-        self.run(&["operator-key", "create", "tills"]).success().stdout.trim_end().to_owned()
-    }
-
-    fn serve(&self, more: &[&str]) -> Served {
-        let args = [&["--store", self.store.as_str()], more].concat();
-        self.sandbox.serve_with(&args)
-    }
-
-    /// Starts a server, without waiting for its address.
-    fn spawn(&self) -> Served {
-        let mut command = self.sandbox.command(&SERVE);
-        Served::spawn(command.args(["--store", &self.store]), &self.sandbox.certificate())
-    }
+/// Creates the data, and a key for the operator's calls.
+fn create_data(node: &Sandbox) -> String {
+    node.apply(fleet());
+    node.create_key(&["tills"])
 }
 
 /// The body code of a use of a token.

@@ -106,8 +106,7 @@ fn the_printed_calls_work_and_two_demos_of_one_day_are_alike() {
     check_dates(&first);
 
     // Again in the same directory: nothing is created, and all is as before.
-    served.signal("TERM");
-    assert_eq!(served.wait().code(), Some(0));
+    assert!(served.stop().success());
     let begun = Instant::now();
     let served = start_quiet(&sandbox, TODAY);
     println!("made in {made_in:?}, found again in {:?}", begun.elapsed());
@@ -238,8 +237,7 @@ fn a_demo_ends_by_a_signal_before_it_serves() {
         if directory == "is deleted" {
             std::fs::remove_dir_all(sandbox.data()).unwrap();
         }
-        served.signal("TERM");
-        served.wait();
+        served.stop();
     }
 }
 

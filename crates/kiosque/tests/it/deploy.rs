@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::KIOSQUE;
 use crate::fleet::fleet;
-use crate::operating::metrics;
+use crate::shell::get;
 
 const ALERTS: &str = include_str!("../../../../deploy/prometheus/kiosque.rules.yml");
 const DASHBOARD: &str = include_str!("../../../../deploy/grafana/kiosque.json");
@@ -156,8 +156,7 @@ fn selectors(text: &str) -> Vec<(String, Vec<String>)> {
 #[test]
 fn alerts_and_dashboard_use_metrics_that_there_are() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let served = sandbox.serve();
-    let metrics = metrics(&sandbox, &served);
+    let metrics = get(&sandbox.serve(), "/metrics").1;
     serde_json::from_str::<Value>(DASHBOARD).unwrap();
     let mut used = 0;
     for (name, labels) in [ALERTS, DASHBOARD].into_iter().flat_map(selectors) {

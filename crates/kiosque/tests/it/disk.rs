@@ -29,8 +29,7 @@ fn fleet(number: usize) -> FleetToml {
 }
 
 /// Applies the first fleet and returns a key of the operator.
-fn set_up(sandbox: &Sandbox, run: impl Fn(&[&str]) -> kiosque_testkit::Ran) -> String {
-    let fleet = sandbox.file("fleet.toml", fleet(0));
-    run(&["apply", &fleet, "--timezone", "UTC"]).success();
-    run(&["operator-key", "create", "tills"]).success().stdout.trim().to_owned()
+fn set_up(sandbox: &Sandbox) -> String {
+    sandbox.apply(fleet(0));
+    sandbox.create_key(&["tills"])
 }

@@ -2,7 +2,6 @@
 
 mod cut_line;
 
-use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::thread;
 
@@ -27,45 +26,66 @@ fn shown(sandbox: &Sandbox, group: &str, device: &str) -> Vec<Value> {
     pages::orders(&mut caller, &token, device)
 }
 
-#[test]
-fn an_empty_file_is_success() {
-    let sandbox = sandbox();
-    let files = [("empty", ""), ("blank", "\n  \n\r\n"), ("bom", "\u{feff}")];
-    for ((name, content), import) in files.into_iter().zip(1..) {
-        let file = sandbox.file(name, content);
-        let ran = sandbox.run(&["import", "orders", &file]).success();
-        let said = format!("0 accepted, 0 updated, 0 unchanged, 0 rejected\nimport {import}\n");
-        assert_eq!(ran.stdout, said);
-        assert_eq!(ran.stderr, format!("warning: {file} has no orders\n"));
-        assert!(!sandbox.path(&format!("{name}.rejected.ndjson")).exists());
-    }
+/// Imports a file and returns what is printed, with the rejected lines, for a snapshot.
+fn imported(sandbox: &Sandbox, content: impl AsRef<[u8]>, more: &[&str]) -> String {
+    sandbox.file("orders.ndjson", content);
+    let shown = sandbox.transcript(&[&[&["import", "orders", "orders.ndjson"], more].concat()]);
+    let rejected = sandbox.path("orders.ndjson.rejected.ndjson");
+    let lines = std::fs::read_to_string(&rejected).unwrap_or_default();
+    // The next import would rename the file.
+    let _ = std::fs::remove_file(rejected);
+    shown + &lines
 }
 
+/// A file without orders is a success, but with `--strict`, and line ends and a byte order mark are
+/// no part of an order. An unknown key is warned of once, without control characters, and with
+/// `--strict` it rejects its line. A file of another kind is refused at once, with the remedy.
 #[test]
-fn line_ends_and_a_byte_order_mark_are_no_part_of_an_order() {
+fn each_kind_of_file_is_imported_or_refused() {
     let sandbox = sandbox();
-    let file = format!("\u{feff}{}\r\n\r\n{}\r\n{}", order("1"), order("2"), order("3"));
-    let file = sandbox.file("windows.ndjson", file);
-    let ran = sandbox.run(&["import", "orders", &file]).success();
-    assert_eq!(ran.counts(), [3, 0, 0, 0]);
+    let windows = format!("\u{feff}{}\r\n\r\n{}\r\n{}", order("1"), order("2"), order("3"));
+    let with = |id: &str, more: &str| {
+        order_with(id, "totalAmount\":250", &format!("totalAmount\":250,{more}")) + "\n"
+    };
+    let line = "\"goodsId\":\"cola\",\"taste\"";
+    let unknown = format!("\"colour\":1,\"detailVOList\":[{{{line}:1}},{{{line}:2}}]");
+    let unknown: String = (0..1_200).map(|at| with(&at.to_string(), &unknown)).collect();
+    let cleared = with("0", "\"\\u001b[2J\":1") + &with("1", &format!("\"{}\":1", "x".repeat(70)));
+    let device = order("2").replace("\"D1\"", "\"\\u001b[2J\"") + "\n";
+    let colour = with("1", "\"colour\":1") + &order("2") + "\n";
+    let mut shown = String::new();
+    for (content, more) in [
+        ("", &[][..]),
+        ("\n  \n\r\n", &[]),
+        ("\u{feff}", &[]),
+        ("", &["--strict"]),
+        ("\n \n", &["--strict"]),
+        (&windows, &[]),
+        (&unknown, &[]),
+        (&cleared, &[]),
+        (&device, &[]),
+        (&colour, &["--strict"]),
+        ("Id,Total\n1,2\n", &[]),
+        ("PK\x03\x04....[Content_Types].xml", &[]),
+        (&"nonsense 7\n".repeat(1_000), &[]),
+    ] {
+        shown.push_str(&imported(&sandbox, content, more));
+    }
+    // A directory is named before anything is read, and nothing is to be repeated.
+    shown.push_str(&sandbox.transcript(&[&["import", "orders", "."]]));
+    insta::assert_snapshot!(shown);
+    let many: String = (0..150).map(|at| with(&at.to_string(), &format!("\"k{at}\":1"))).collect();
+    let warned = imported(&sandbox, many, &[]);
+    assert_eq!(warned.matches("warning: unknown key k").count(), 100, "{warned}");
 }
 
 #[test]
 fn a_dash_reads_standard_input() {
     let sandbox = sandbox();
     let input = format!("{}\nnonsense {CARD}\n", order("1"));
-    let ran = sandbox.run_with_input(&["import", "orders", "-"], input.as_bytes()).failure();
-    assert_eq!(ran.stdout, "1 accepted, 0 updated, 0 unchanged, 1 rejected\nimport 1\n");
-    assert_eq!(
-        ran.stderr,
-        "line 2: not a JSON object\nrejected lines are in stdin.rejected.ndjson\n"
-    );
+    let ran = sandbox.run_with_input(&["import", "orders", "-"], input.as_bytes());
     let set_aside = sandbox.read("stdin.rejected.ndjson");
-    assert_eq!(
-        set_aside,
-        "{\"line\":2,\"orderId\":null,\"reason\":\"not a JSON object\",\
-         \"text\":\"nonsense ************2222\"}\n"
-    );
+    insta::assert_snapshot!(ran.transcript() + &set_aside);
     // Rejected lines of an earlier import are no longer valid.
     sandbox.import(order("1"));
     assert!(!sandbox.path("stdin.rejected.ndjson").exists());
@@ -103,77 +123,7 @@ fn a_card_number_in_another_field_is_masked_in_reasons_and_keys() {
             let reason = serde_json::from_str::<Value>(line).unwrap()["reason"].to_string();
             assert!(!reason.contains(card) && !reason.contains("138-0013"), "{reason}");
         }
-        let mode = std::fs::metadata(rejected).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o600, "{rejected}");
-    }
-}
-
-#[test]
-fn a_key_that_means_nothing_is_warned_of_once() {
-    let sandbox = sandbox();
-    let line = |id: &str| {
-        let more = "totalAmount\":250,\"colour\":1,\"detailVOList\":\
-                    [{\"goodsId\":\"cola\",\"taste\":1},{\"goodsId\":\"cola\",\"taste\":2}]";
-        order_with(id, "totalAmount\":250", more)
-    };
-    let file: Vec<String> = (0..1_200).map(|at| line(&at.to_string())).collect();
-    let file = sandbox.file("orders.ndjson", file.join("\n") + "\n");
-    let ran = sandbox.run(&["import", "orders", &file]).success();
-    assert_eq!(ran.counts(), [1_200, 0, 0, 0]);
-    assert_eq!(
-        ran.stderr,
-        "warning: unknown key colour was ignored\n\
-         warning: unknown key detailVOList.taste was ignored\n"
-    );
-}
-
-/// Texts of a file cannot control the terminal: unknown keys are printed as a stream lists them,
-/// and at most 100, and so are reasons.
-#[test]
-fn texts_of_a_file_are_printed_without_control_characters() {
-    let sandbox = sandbox();
-    let with_key = |id: usize, key: &str| {
-        let keys = format!("totalAmount\":250,\"{key}\":1");
-        order_with(&id.to_string(), "totalAmount\":250", &keys) + "\n"
-    };
-    let cleared = with_key(0, "\\u001b[2J") + &with_key(1, &"x".repeat(70));
-    let file = sandbox.file("orders.ndjson", cleared);
-    let ran = sandbox.run(&["import", "orders", &file]).success();
-    let expected = format!(
-        "warning: unknown key \\u{{1b}}[2J was ignored\nwarning: unknown key {}… was ignored\n",
-        "x".repeat(64)
-    );
-    assert_eq!(ran.stderr, expected);
-
-    let many = (0..150).map(|number| with_key(number, &format!("k{number}"))).collect::<String>();
-    let file = sandbox.file("many.ndjson", many);
-    let ran = sandbox.run(&["import", "orders", &file]).success();
-    assert_eq!(ran.stderr.matches("warning: unknown key k").count(), 100, "{ran:?}");
-
-    let device = order("2").replace("\"deviceCode\":\"D1\"", "\"deviceCode\":\"\\u001b[2J\"");
-    let file = sandbox.file("device.ndjson", device + "\n");
-    let ran = sandbox.run(&["import", "orders", &file]).failure();
-    assert!(ran.stderr.starts_with("line 1: "), "{ran:?}");
-    assert!(!ran.stderr.contains('\u{1b}'), "{ran:?}");
-}
-
-/// With `--strict`, an unknown key rejects its line, and a file without orders is an error.
-#[test]
-fn strict_imports_refuse_unknown_keys_and_empty_files() {
-    let sandbox = sandbox();
-    let line = order_with("1", "totalAmount\":250", "totalAmount\":250,\"colour\":1");
-    let file = sandbox.file("orders.ndjson", format!("{line}\n{}\n", order("2")));
-    let ran = sandbox.run(&["import", "orders", &file, "--strict"]).failure();
-    assert_eq!(ran.counts(), [1, 0, 0, 1]);
-    assert!(ran.stderr.starts_with("line 1: colour: unknown key\n"), "{}", ran.stderr);
-
-    for content in ["", "\n \n"] {
-        let empty = sandbox.file("empty.ndjson", content);
-        let ran = sandbox.run(&["import", "orders", &empty]).success();
-        assert_eq!(ran.counts(), [0; 4]);
-        assert_eq!(ran.stderr, format!("warning: {empty} has no orders\n"));
-        let ran = sandbox.run(&["import", "orders", &empty, "--strict"]).failure();
-        assert_eq!(ran.stderr, format!("kiosque: {empty}: the file has no orders\n"));
+        assert_eq!(sandbox.mode(rejected), 0o600, "{rejected}");
     }
 }
 
@@ -184,58 +134,11 @@ fn a_rejected_file_that_cannot_be_written_is_reported_with_the_remedy() {
     let sandbox = sandbox();
     let unknown = order_with("2", "\"D1\"", "\"D9\"");
     let file = sandbox.file("orders.ndjson", format!("{}\nnonsense\n{unknown}\n", order("1")));
-    let rejected = format!("{file}.rejected.ndjson");
-    std::fs::create_dir(&rejected).unwrap();
-    let ran = sandbox.run(&["import", "orders", &file]).failure();
-    assert_eq!(
-        ran.stderr,
-        format!(
-            "line 2: not a JSON object\n\
-             1 order of {file} is stored; repeat the command to store the others\n\
-             kiosque: {file}: the rejected line 2 cannot be written: {rejected}: Is a directory; \
-             specify another file with --rejected FILE\n"
-        )
-    );
-    let named = format!("{file}.mine");
-    let ran = sandbox.run(&["import", "orders", &file, "--rejected", &named]).failure();
-    assert_eq!(ran.counts(), [0, 0, 1, 2]);
-    assert!(ran.stderr.ends_with(&format!("rejected lines are in {named}\n")), "{}", ran.stderr);
-}
-
-/// Files of another kind end the import at once, with the remedy.
-#[test]
-fn a_file_of_another_kind_is_recognized() {
-    let sandbox = sandbox();
-    let nonsense = "nonsense 7\n".repeat(1_000);
-    for (content, message) in [
-        (
-            &b"Id,Total\n1,2\n"[..],
-            "the file looks like a CSV report; give its mapping with --map MAPPING.toml",
-        ),
-        (
-            b"PK\x03\x04....[Content_Types].xml",
-            "the file is an Excel workbook; save the sheet as CSV in UTF-8",
-        ),
-        (
-            nonsense.as_bytes(),
-            "the first 1,000 lines are rejected for the same reason; nothing was imported: \
-             line 1: not a JSON object",
-        ),
-    ] {
-        let file = sandbox.file("orders.ndjson", content);
-        let ran = sandbox.run(&["import", "orders", &file]).failure();
-        let said = (ran.stdout.as_str(), ran.stderr.as_str());
-        assert_eq!(said, ("", format!("kiosque: {file}: {message}\n").as_str()));
-        assert!(!sandbox.path("orders.ndjson.rejected.ndjson").exists());
-    }
-}
-
-/// A directory is named before anything is read, and nothing is to be repeated.
-#[test]
-fn a_directory_is_not_a_file_of_orders() {
-    let ran = sandbox().run(&["import", "orders", "."]).failure();
-    let said = (ran.stdout.as_str(), ran.stderr.as_str());
-    assert_eq!(said, ("", "kiosque: . is a directory; specify a file\n"));
+    std::fs::create_dir(format!("{file}.rejected.ndjson")).unwrap();
+    insta::assert_snapshot!(sandbox.transcript(&[
+        &["import", "orders", "orders.ndjson"],
+        &["import", "orders", "orders.ndjson", "--rejected", "mine"],
+    ]));
 }
 
 /// Orders of unknown devices are valid lines, which the store would reject one after the other. One
@@ -243,30 +146,16 @@ fn a_directory_is_not_a_file_of_orders() {
 #[test]
 fn a_file_of_unknown_devices_is_recognized() {
     let sandbox = sandbox();
-    let unknown: Vec<String> =
-        (0..1_000).map(|id| order_with(&id.to_string(), "\"D1\"", "\"D9\"")).collect();
-    let unknown = unknown.join("\n");
-    let file = sandbox.file("orders.ndjson", format!("{unknown}\n{}\n", order("known")));
-    let ran = sandbox.run(&["import", "orders", &file]).failure();
-    let want = format!(
-        "kiosque: {file}: the first 1,000 lines are rejected for the same reason; nothing was \
-         imported: line 1: deviceCode: no device D9 is known\n"
-    );
-    assert_eq!((ran.stdout.as_str(), ran.stderr), ("", want));
-    assert!(!sandbox.path("orders.ndjson.rejected.ndjson").exists());
+    let unknown: String =
+        (0..1_000).map(|id| order_with(&id.to_string(), "\"D1\"", "\"D9\"") + "\n").collect();
+    let known = order("known") + "\n";
+    let shown = imported(&sandbox, format!("{unknown}{known}"), &[]);
+    insta::assert_snapshot!(shown);
 
-    let file = sandbox.file("orders.ndjson", format!("{}\n{unknown}\n", order("known")));
+    // Rejections are printed in part, and written in full.
+    let file = sandbox.file("orders.ndjson", known + &unknown);
     let ran = sandbox.run(&["import", "orders", &file]).failure();
     assert_eq!(ran.counts(), [1, 0, 0, 1_000]);
-}
-
-#[test]
-fn a_thousand_rejections_are_printed_in_part_and_written_in_full() {
-    let sandbox = sandbox();
-    let lines = format!("{}\n{}", order("1"), "nonsense\n".repeat(1_000));
-    let file = sandbox.file("orders.ndjson", lines);
-    let ran = sandbox.run(&["import", "orders", &file]).failure();
-    assert_eq!(ran.stdout, "1 accepted, 0 updated, 0 unchanged, 1000 rejected\nimport 1\n");
     assert_eq!(ran.stderr.lines().count(), 52);
     assert!(ran.stderr.contains("\n… and 950 more\n"), "{}", ran.stderr);
     assert_eq!(sandbox.read("orders.ndjson.rejected.ndjson").lines().count(), 1_000);
@@ -315,30 +204,19 @@ fn an_update_changes_neither_the_device_nor_the_owning_group() {
     let sandbox = sandbox();
     sandbox.import(format!("{}\n{}", order("1"), order("2")));
     let moved = "[[device]]\ncode = \"D1\"\ngroup = \"south\"\nsince = \"2026-02-01\"\n";
-    let moved = sandbox.file("moved.toml", moved);
-    sandbox.run(&["apply", &moved]).success();
+    sandbox.apply(moved);
     let before = shown(&sandbox, "north", "D1");
     let other_device = order_with("1", "D1", "D2");
     let other_owner = order_with("2", "2026-01-02", "2026-02-02");
-    let file = sandbox.file("updates.ndjson", format!("{other_device}\n{other_owner}"));
-    let ran = sandbox.run(&["import", "orders", &file]).failure();
-    assert_eq!(ran.counts(), [0, 0, 0, 2]);
-    assert_eq!(
-        ran.stderr.lines().take(2).collect::<Vec<_>>(),
-        [
-            "line 1: deviceCode: order 1 belongs to device D1, not D2; \
-             an update may not change the device",
-            "line 2: tradeStartTime: order 2 belongs to group north, and at this time to group \
-             south; an update may not change the owning group",
-        ]
-    );
+    let said = imported(&sandbox, format!("{other_device}\n{other_owner}\n"), &[]);
+    insta::assert_snapshot!(said);
     assert_eq!(shown(&sandbox, "north", "D1"), before);
     assert_eq!(shown(&sandbox, "south", "D1"), [] as [Value; 0]);
     // A new order of a later time belongs to the new owner.
     sandbox.import(order_with("3", "2026-01-02", "2026-02-02"));
     assert_eq!(shown(&sandbox, "north", "D1"), before);
     assert_eq!(shown(&sandbox, "south", "D1").len(), 1);
-    check_nowhere(&sandbox, &ran.stderr, "updates.ndjson");
+    check_nowhere(&sandbox, &said, "orders.ndjson");
 }
 
 /// FMT-2: date strings are in the platform's zone. FMT-3: amounts are minor units. ORD-7, ORD-8,

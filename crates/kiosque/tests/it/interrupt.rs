@@ -1,17 +1,12 @@
 //! Ctrl-C: a command that stores in steps says how far it is, and exits with 130.
 
 use std::io::Write as _;
-use std::path::Path;
 
 use kiosque_testkit::{Sandbox, Served, sql, wait_until};
 use serde_json::Value;
 
 use crate::fleet::{fleet, order, orders};
 use crate::{KIOSQUE, demo};
-
-fn spawn(sandbox: &Sandbox, args: &[&str]) -> Served {
-    Served::spawn(&mut sandbox.command(args), Path::new(""))
-}
 
 fn orders_stored(sandbox: &Sandbox) -> usize {
     usize::try_from(sandbox.json(&["status"])["orderCount"].as_u64().unwrap()).unwrap()
@@ -35,7 +30,7 @@ fn an_import_that_is_interrupted_says_how_much_is_stored() {
     const COUNT: usize = 30_000;
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let orders = sandbox.file("orders.ndjson", orders("o", 0..COUNT));
-    let mut import = spawn(&sandbox, &["import", "orders", &orders]);
+    let mut import = sandbox.spawn(&["import", "orders", &orders]);
     wait_until("some orders are stored", || orders_stored(&sandbox) > 0);
     import.signal("INT");
     assert_eq!(import.wait().code(), Some(130), "{}", import.stderr());
@@ -67,13 +62,12 @@ fn an_import_that_was_killed_is_listed_as_interrupted() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let (input, mut lines) = std::io::pipe().unwrap();
     let mut command = sandbox.command(&["import", "orders", "-"]);
-    let mut import = Served::spawn(command.stdin(input), Path::new(""));
+    let mut import = Served::spawn(command.stdin(input), &sandbox.certificate());
     drop(command);
     writeln!(lines, "{}", order("o1")).unwrap();
     wait_until("the import has begun", || imports(&sandbox).len() == 1);
     assert_eq!(imports(&sandbox)[0]["state"], "running");
-    import.signal("KILL");
-    import.wait();
+    import.kill_9();
     let table = |sandbox: &Sandbox| sandbox.run(&["import", "list"]).success().stdout;
     assert!(table(&sandbox).contains(" running "), "{}", table(&sandbox));
     drop(sandbox.run_sql(sql::SILENCE_IMPORTS));
@@ -94,7 +88,7 @@ fn an_import_that_waits_is_interrupted() {
     for (signal, status) in [("INT", 130), ("TERM", 143)] {
         let (input, mut lines) = std::io::pipe().unwrap();
         let mut command = sandbox.command(&["import", "orders", "-"]);
-        let mut import = Served::spawn(command.stdin(input), Path::new(""));
+        let mut import = Served::spawn(command.stdin(input), &sandbox.certificate());
         drop(command);
         import.wait_for_interrupt_handler();
         let held = (signal == "TERM").then(|| sandbox.run_sql(sql::HOLD_WRITES_SQLITE));
@@ -119,7 +113,7 @@ fn an_archive_run_that_is_interrupted_says_what_to_do() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     sandbox.import(order("o1"));
     let held = sandbox.run_sql(sql::HOLD_WRITES_SQLITE);
-    let mut archive = spawn(&sandbox, &["archive", "--before", "2026-02-01"]);
+    let mut archive = sandbox.spawn(&["archive", "--before", "2026-02-01"]);
     archive.wait_for_interrupt_handler();
     archive.signal("INT");
     assert_eq!(archive.wait().code(), Some(130), "{}", archive.stderr());
@@ -134,7 +128,7 @@ fn an_archive_run_that_is_interrupted_says_what_to_do() {
 #[test]
 fn a_demo_that_is_interrupted_while_it_makes_its_data_says_so() {
     let sandbox = KIOSQUE.sandbox();
-    let mut first = spawn(&sandbox, &demo::FREE_PORTS);
+    let mut first = sandbox.spawn(&demo::FREE_PORTS);
     first.wait_for_interrupt_handler();
     first.signal("INT");
     let status = first.wait();

@@ -1,6 +1,6 @@
 //! The log of `kiosque serve`.
 
-use kiosque_testkit::{DEVICES_PATH, ORDERS_CALL, ORDERS_PATH, SERVE, Served, sql, wait_until};
+use kiosque_testkit::{DEVICES_PATH, ORDERS_CALL, ORDERS_PATH, SERVE, sql, wait_until};
 use serde_json::Value;
 
 use crate::KIOSQUE;
@@ -92,12 +92,10 @@ fn a_damaged_order_is_named_in_the_log() {
 #[test]
 fn the_log_is_json_on_request() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let mut command = sandbox.command(&SERVE);
-    let mut served = Served::spawn(command.args(["--log-format", "json"]), &sandbox.certificate());
+    let mut served = sandbox.spawn(&[&SERVE[..], &["--log-format", "json"]].concat());
     served.stderr_until("/operator/v1\"");
     served.wait_for_interrupt_handler();
-    served.signal("TERM");
-    assert_eq!(served.wait().code(), Some(0));
+    assert!(served.stop().success());
     let said = served.stderr_until("stopping: finishing open requests");
     let lines = said.lines().map(|line| serde_json::from_str::<Value>(line).expect(line));
     let lines: Vec<Value> = lines.collect();

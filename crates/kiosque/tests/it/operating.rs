@@ -7,12 +7,12 @@ use std::process::{Command, Stdio};
 
 use clap::{Args, FromArgMatches};
 use kiosque_model::Limits;
-use kiosque_testkit::{Ran, Sandbox, Served};
+use kiosque_testkit::Ran;
 
 use crate::KIOSQUE;
 use crate::fleet::fleet;
 use crate::readme::is_shown;
-use crate::shell::take_environment;
+use crate::shell::{get, take_environment};
 
 const PAGE: &str = include_str!("../../../../docs/operating.md");
 /// Printed between two blocks.
@@ -160,19 +160,11 @@ fn the_defaults_shown_are_those_of_the_code() {
     assert_eq!(given, Limits::default());
 }
 
-/// Returns the metrics of a server.
-pub(crate) fn metrics(sandbox: &Sandbox, served: &Served) -> String {
-    let (cert, operator) = ("data/tls/cert.pem", served.operator());
-    let ask = format!("curl --silent --cacert {cert} https://{operator}/metrics");
-    shell(sandbox.directory.path(), &ask).success().stdout
-}
-
 /// Every name in backticks that may be a metric is one, labels included.
 #[test]
 fn what_the_page_watches_is_counted() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let served = sandbox.serve();
-    let counted = metrics(&sandbox, &served);
+    let counted = get(&sandbox.serve(), "/metrics").1;
     let quoted = PAGE.split('`').skip(1).step_by(2);
     let watched: Vec<&str> = quoted.filter(|text| text.starts_with("kiosque_")).collect();
     assert!(watched.len() > 8, "{watched:?}");

@@ -96,8 +96,7 @@ fn a_server_whose_database_was_overwritten_acknowledges_and_answers_nothing() {
         assert!(body.contains("restore a backup with `kiosque restore FILE --data "), "{body}");
         let reply = served.connect().call(DEVICES_PATH, Some(&token), "{}");
         assert_eq!((reply.status, reply.code()), (500, 500));
-        served.signal("TERM");
-        served.wait();
+        served.stop();
         assert!(fs::read(database(&sandbox)).unwrap() == content, "the log was written into it");
         // The log remains, and what is restored is what was written.
         if !content.is_empty() {
@@ -120,8 +119,7 @@ fn a_server_without_work_notices_that_its_database_was_overwritten() {
     assert_eq!(shell::get(&served, "/readyz").0, 503);
     let reply = served.connect().call(DEVICES_PATH, Some(&token), "{}");
     assert_eq!((reply.status, reply.code()), (500, 500));
-    served.signal("TERM");
-    served.wait();
+    served.stop();
     assert_refused(&sandbox, "is a backup");
 }
 
@@ -133,8 +131,7 @@ fn a_file_that_was_copied_next_to_the_log_of_a_killed_server_is_refused() {
     fs::copy(database(&sandbox), sandbox.path("older.db")).unwrap();
     let mut served = sandbox.serve();
     assert_eq!(send(&served, &key, &orders("more", 0..300)), 200);
-    served.signal("TERM");
-    served.wait();
+    served.stop();
     let mut served = sandbox.serve();
     assert_eq!(send(&served, &key, &orders("last", 0..400)), 200);
     served.kill_9();

@@ -57,11 +57,9 @@ fn a_product_without_a_price_gets_one_later() {
     assert_eq!(prices(&sandbox), known);
 
     let exported = sandbox.run(&["fleet", "export"]).success().stdout;
-    let exported = sandbox.file("exported.toml", exported);
-    let ran = sandbox.run(&["apply", &exported]).success();
+    let ran = sandbox.apply(exported);
     assert!(ran.stdout.contains("products: 0 created, 0 changed, 3 unchanged"), "{}", ran.stdout);
-    let cola = sandbox.file("cola.toml", "[[product]]\nid = \"cola\"\ndefault_price = 0\n");
-    let ran = sandbox.run(&["apply", &cola]).success();
+    let ran = sandbox.apply("[[product]]\nid = \"cola\"\ndefault_price = 0\n");
     assert!(ran.stdout.contains("products: 0 created, 1 changed, 0 unchanged"), "{}", ran.stdout);
     assert_eq!(listed(&sandbox)[0], json!(["cola", 0]));
 }

@@ -105,8 +105,7 @@ impl Place {
 
     /// Ends the server, which then has written its refused logins to the audit trail.
     fn stop(&mut self) {
-        self.server.signal("TERM");
-        assert!(self.server.wait().success());
+        assert!(self.server.stop().success());
     }
 }
 

@@ -280,8 +280,7 @@ fn data_in_use_is_not_replaced() {
     let other = KIOSQUE.sandbox();
     let ran = other.run(&["restore", live.to_str().unwrap()]).failure();
     assert!(ran.stderr.contains("is a database with a write-ahead log, not a backup"));
-    served.signal("TERM");
-    served.wait();
+    served.stop();
     // Another command has it open.
     let open = sandbox.run_sql("begin; select count(*) from orders");
     let ran = sandbox.run(&["restore", "monday.db"]).failure();

@@ -31,12 +31,9 @@ pub(crate) fn report() -> Option<String> {
 }
 
 /// Applies and imports as the example's README says; the account can log in afterwards.
-fn brought_in(example_name: &str, zone: &[&str], report: &str) -> Sandbox {
-    let sandbox = KIOSQUE.sandbox();
+pub(crate) fn brought_in(sandbox: &Sandbox, example_name: &str, zone: &str, report: &str) {
     let fleet = example(&format!("{example_name}/fleet.toml"));
-    let mut apply = vec!["apply", &fleet];
-    apply.extend_from_slice(zone);
-    sandbox.run(&apply).success();
+    sandbox.run(&["apply", &fleet, "--timezone", zone]).success();
     let mapping = example(&format!("{example_name}/mapping.toml"));
     // Rejected rows are written next to the report, so this one is a copy.
     let report = sandbox.file("report.csv", std::fs::read(report).unwrap());
@@ -46,8 +43,7 @@ fn brought_in(example_name: &str, zone: &[&str], report: &str) -> Sandbox {
     assert_eq!((updated, unchanged, rejected), (0, 0, 0), "{ran:?}");
     assert_eq!(sandbox.run(&import).success().counts(), [0, 0, accepted, 0]);
     assert!(!sandbox.path("report.csv.rejected.csv").exists());
-    sandbox.run(&["verify"]).success();
-    sandbox
+    assert_eq!(sandbox.verified(), accepted);
 }
 
 fn served(sandbox: &Sandbox, account: &str, password: &str) -> (Vec<Value>, Vec<Value>) {
@@ -204,7 +200,8 @@ fn compare_dashboards(sandbox: &Sandbox, rows: &[Row]) {
 /// Returns the numbers of the orders, lines, devices, product names and kinds of payment that were
 /// compared.
 fn compare(report: &str) -> [usize; 5] {
-    let sandbox = brought_in("sales-report", &["--timezone", "America/New_York"], report);
+    let sandbox = KIOSQUE.sandbox();
+    brought_in(&sandbox, "sales-report", "America/New_York", report);
     let (devices, orders) = served(&sandbox, "sales-report", "read-the-report");
     let rows = rows(report);
     let mut expected = expected(&rows);
@@ -280,7 +277,8 @@ fn cup(row: &csv::StringRecord) -> Value {
 #[test]
 fn each_order_of_the_coffee_machine_is_served() {
     let report = example("coffee-machine/sample.csv");
-    let sandbox = brought_in("coffee-machine", &["--timezone", "Europe/Vienna"], &report);
+    let sandbox = KIOSQUE.sandbox();
+    brought_in(&sandbox, "coffee-machine", "Europe/Vienna", &report);
     let (devices, orders) = served(&sandbox, "coffee-machine", "read-the-coffee");
     assert_eq!(devices.len(), 1);
     assert_eq!(devices[0]["deviceName"], "Coffee machine, foyer");

@@ -100,45 +100,31 @@ fn common_flags_are_accepted_before_and_after_the_arguments() {
 #[test]
 fn a_wrong_configuration_file_is_named_with_its_key() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    for (content, wanted) in [
-        ("lissten = \"127.0.0.1:0\"\nlog = \"info\"\n[tls]\n", "unknown keys: lissten, tls\n"),
-        (
-            "token-validity = \"1h\"\n",
-            "unknown keys: token-validity (did you mean token_validity?)",
-        ),
-        ("KIOSQUE_LOG = \"x\"\n", "unknown keys: KIOSQUE_LOG (did you mean log?)"),
-        ("listen = \"8443\"\n", "\"8443\" is not an address; write it like 0.0.0.0:8443 or"),
-        (
-            "listen = 8443\n",
-            "listen: expected a string, such as \"127.0.0.1:8443\", not the integer value `8443`\n",
-        ),
-        (
-            "token_validity = 3600\n",
-            "token_validity: expected a string, such as \"2h\", not the integer value `3600`\n",
-        ),
-        (
-            "body_max_bytes = \"1M\"\n",
-            "expected an integer, such as 1048576, not the string value\n",
-        ),
-        (
-            "trusted_proxies = [1]\n",
-            "trusted_proxies: expected a string or a list of strings, not the array value\n",
-        ),
-        ("log = \"verbose\"\n", "log: \"verbose\" is not a level; expected error, warn, info"),
-        ("token_validity = \"3x\"\n", "token_validity: \"3x\" is not a duration; write it like"),
-        ("hash_slots = -1\n", "hash_slots: invalid value: integer `-1`"),
-        ("listen = \n", "line 1, column 10: "),
-        // A line that cannot be read may have the password of a database.
-        ("data = \"d\"\nstore = \"postgres://u:listen\"CRET@db/k\"\n", "line 2, column 30: "),
+    let mut shown = String::new();
+    for content in [
+        "lissten = \"127.0.0.1:0\"\nlog = \"info\"\n[tls]\n",
+        "token-validity = \"1h\"\n",
+        "KIOSQUE_LOG = \"x\"\n",
+        "listen = \"8443\"\n",
+        "listen = 8443\n",
+        "token_validity = 3600\n",
+        "body_max_bytes = \"1M\"\n",
+        "trusted_proxies = 10\n",
+        "trusted_proxies = [1]\n",
+        "trusted_proxies = [\"10.0.0.0/8\", \"proxy\"]\n",
+        "log = \"verbose\"\n",
+        "token_validity = \"3x\"\n",
+        "hash_slots = -1\n",
+        "listen = \n",
+        // The line that cannot be read may have the password of a database.
+        "data = \"d\"\nstore = \"postgres://u:pass\"word@db/k\"\n",
     ] {
-        let file = sandbox.file("kiosque.toml", content);
-        let ran = sandbox.run(&["verify", "--config", &file]).failure();
-        assert!(ran.stderr.starts_with(&format!("kiosque: {file}: ")), "{}", ran.stderr);
-        assert!(ran.stderr.contains(wanted), "{content}: {}", ran.stderr);
-        assert!(!ran.stderr.contains("CRET"), "{}", ran.stderr);
+        sandbox.file("kiosque.toml", content);
+        shown.push_str(content);
+        shown.push_str(&sandbox.transcript(&[&["verify", "--config", "kiosque.toml"]]));
     }
-    let ran = sandbox.run(&["verify", "--config", "absent.toml"]).failure();
-    assert!(ran.stderr.starts_with("kiosque: absent.toml: No such file"), "{}", ran.stderr);
+    shown.push_str(&sandbox.transcript(&[&["verify", "--config", "absent.toml"]]));
+    insta::assert_snapshot!(shown);
 }
 
 /// Commands that use no setting do not read the settings file.
@@ -181,8 +167,7 @@ fn the_time_zone_is_recorded_once_and_another_one_is_refused_with_both_named() {
     }
     // Without a zone it is UTC, and that is recorded, too (FMT-2).
     let plain = KIOSQUE.sandbox();
-    let fleet = plain.file("fleet.toml", fleet());
-    plain.run(&["apply", &fleet]).success();
+    plain.apply(fleet());
     plain.run(&["verify", "--timezone", "UTC"]).success();
     let ran = plain.run(&["verify", "--timezone", "Europe/Paris"]).failure();
     assert!(ran.stderr.contains("is UTC, not Europe/Paris"), "{}", ran.stderr);

@@ -76,7 +76,7 @@ fn archive_refuses_a_time_ahead_of_now() {
 fn imports_are_listed_with_user_files_and_counts() {
     let sandbox = sandbox();
     let south = "[[device]]\ncode = \"S1\"\nname = \"Third\"\ngroup = \"south\"\n";
-    sandbox.run(&["apply", &sandbox.file("south.toml", south)]).success();
+    sandbox.apply(south);
     let orders = [order("1"), order("2"), order_with("3", "D1", "S1"), "nonsense".to_owned()];
     let file = sandbox.file("orders.ndjson", orders.join("\n"));
     let ran = sandbox.run(&["import", "orders", &file]).failure();

@@ -17,8 +17,8 @@ use kiosque_clock::Clock;
 use kiosque_testkit::blocking::Client;
 use kiosque_testkit::{
     CHANGES_PATH, DETAIL_PATH, DEVICES_PATH, FleetToml, LOGOUT_PATH, ONLINE_PATH, ORDERS_CALL,
-    ORDERS_PATH, OrderLine, Ran, Reply, SERVE, SWITCH_PATH, Sandbox, Served, WAIT_MAX,
-    dashboard_paths, runs, wait_until,
+    ORDERS_PATH, OrderLine, Ran, Reply, SWITCH_PATH, Sandbox, Served, WAIT_MAX, dashboard_paths,
+    runs, wait_until,
 };
 use serde_json::{Value, json};
 
@@ -264,10 +264,10 @@ impl Mix<'_> {
     }
 
     fn run_commands(&self) {
-        let run = |args: &[&str]| Ran::of(&mut stepped(self.sandbox, args)).success().stdout;
+        let run = |args: &[&str]| self.sandbox.run(args).success().stdout;
         self.repeat("commands", 15_000, |at| match at % 4 {
             0 => {
-                run(&["apply", &self.sandbox.file("fleet.toml", fleet(at))]);
+                self.sandbox.apply(fleet(at));
             }
             1 => {
                 let lines = self.lines("I", at * 100..at * 100 + 100, 0);
@@ -338,13 +338,6 @@ fn now_ms() -> i64 {
     Clock::System.now().0
 }
 
-/// Returns a command with the clock that is stepped.
-fn stepped(sandbox: &Sandbox, args: &[&str]) -> Command {
-    let mut command = sandbox.command(args);
-    command.env("LD_PRELOAD", &*LIBRARY).env("CLOCK_STEP", sandbox.path("step"));
-    command
-}
-
 /// The name of the first device has the number of the fleet.
 fn fleet(number: usize) -> FleetToml {
     let fleet = FleetToml::new()
@@ -366,11 +359,11 @@ fn fleet(number: usize) -> FleetToml {
 fn run(size: Size, more: &[&str], mut before_sample: impl FnMut(&Served)) -> Vec<String> {
     let sandbox = KIOSQUE.sandbox_with(fleet(0), "UTC");
     let key = sandbox.create_key(&["tills"]);
-    sandbox.file("step", [0; 8]);
-    let mut serve = stepped(&sandbox, &SERVE);
+    let step = sandbox.file("step", [0; 8]);
+    // Its commands have the clock that is stepped.
+    let sandbox = sandbox.with_variable("LD_PRELOAD", &*LIBRARY).with_variable("CLOCK_STEP", step);
     // A login for the whole time.
-    serve.args(["--token-validity", "1d"]).args(more);
-    let served = sandbox.start(&mut serve);
+    let served = sandbox.serve_with(&[&["--token-validity", "1d"], more].concat());
     let mix = Mix {
         sandbox: &sandbox,
         served: &served,

@@ -88,8 +88,7 @@ fn refused_logins_are_recorded_while_serving_and_on_stop() {
     for _ in 0..5 {
         assert_eq!(guess(&served, "walker", "wrong"), -2);
     }
-    served.signal("TERM");
-    assert!(served.wait().success());
+    assert!(served.stop().success());
     let refused = trail(&sandbox).split_off(1);
     let recorded = refused.iter().map(|one| (&*one.event, one.account.as_deref(), one.count));
     let recorded: Vec<_> = recorded.collect();
@@ -124,14 +123,6 @@ fn trusted_proxies_can_be_named_everywhere() {
         let last = logins.iter().rfind(|one| one.event == "login").unwrap();
         assert_eq!(last.source.as_deref(), Some(source), "{args:?} {value:?}");
     }
-    let wrong = sandbox.file("wrong.toml", "trusted_proxies = [\"10.0.0.0/8\", \"proxy\"]\n");
-    let ran = sandbox.run(&["verify", "--config", &wrong]).failure();
-    let said = "trusted_proxies: \"proxy\" is not an address or a CIDR range";
-    assert!(ran.stderr.contains(said), "{}", ran.stderr);
-    let wrong = sandbox.file("wrong.toml", "trusted_proxies = 10\n");
-    let ran = sandbox.run(&["verify", "--config", &wrong]).failure();
-    let said = "trusted_proxies: expected a string or a list of strings";
-    assert!(ran.stderr.contains(said), "{}", ran.stderr);
 }
 
 /// The setting `audit_retention`: a server deletes older entries as soon as it starts.
@@ -161,8 +152,7 @@ fn no_secret_is_stored_or_logged() {
     let secrets = send_secrets(&served);
     trail_until(&sandbox, |trail| trail.iter().any(|one| one.account.is_none()));
     let while_it_serves = data_files(&sandbox);
-    served.signal("TERM");
-    assert!(served.wait().success());
+    assert!(served.stop().success());
 
     let output = [applied.stdout, applied.stderr, served.stdout(), served.stderr()].concat();
     let mut places = vec![("the output".to_owned(), output.into_bytes())];

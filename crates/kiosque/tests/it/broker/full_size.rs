@@ -135,8 +135,7 @@ async fn a_changed_password_is_sent_once() {
     let broker = place.start();
     let mut worker = Worker::log_in(broker.address(), &place.certificate(), "south").await;
     worker.list_devices().await;
-    let changed = place.sandbox.file("changed.toml", fleet("another"));
-    place.sandbox.run(&["apply", &changed]).success();
+    place.sandbox.apply(fleet("another"));
     let begun = Instant::now();
     let (mut calls, seconds) = (0, u64::try_from(size(1, 60)).unwrap());
     while calls < 20 || begun.elapsed() < Duration::from_secs(seconds) {

@@ -136,8 +136,7 @@ fn an_account_has_one_broker_which_logs_out_when_it_stops() {
     assert!(printed.contains("events       1 logins, 0 switches, 0 evictions\n"), "{printed}");
     assert!(printed.contains("workers      ops: 1 session\n"), "{printed}");
 
-    broker.signal("TERM");
-    assert!(broker.wait().success());
+    assert!(broker.stop().success());
     assert_eq!((place.trail("login"), place.trail("logout")), (1, 1));
     let again = ["broker", "status", "--status-listen", &address];
     let gone = Ran::of(KIOSQUE.command().args(again)).failure();

@@ -7,7 +7,7 @@ use std::thread;
 use kiosque_testdb::{Durability, Server};
 use kiosque_testkit::{ORDERS_CALL, Served, sql, wait_until};
 
-use super::{Node, log_in, order, until_good};
+use super::{create_data, log_in, node, order, until_good};
 
 /// Posts that are tried while the standby is away: in each, a lease is renewed more than once.
 const TRIES: usize = 10;
@@ -33,10 +33,10 @@ fn post_all_the_while(served: &Served, key: &str, tries: &AtomicUsize, stop: &At
 fn a_standby_that_is_away_piles_up_nothing_on_its_primary() {
     let primary = Server::start(Durability::Full).unwrap();
     let standby = primary.standby().unwrap();
-    let node = Node::on(&[&primary, &standby]);
-    let key = node.create_data();
+    let node = node(&[&primary, &standby]);
+    let key = create_data(&node);
     let quick = ["--session-lease", "300ms", "--clock-skew", "100ms", "--store-wait", "500ms"];
-    let served = node.serve(&quick);
+    let served = node.serve_with(&quick);
     let token = log_in(&mut served.connect(), "guest");
     let (before, stop) = (backends(&primary), AtomicBool::new(false));
     let tries = AtomicUsize::new(0);

@@ -1,12 +1,9 @@
 //! The dictionary of the data, trained by a process that is killed.
 
-use std::path::Path;
-
 use kiosque_testdb::{Durability, Server};
-use kiosque_testkit::{Served, sql, wait_until};
+use kiosque_testkit::{sql, wait_until};
 
-use super::{Node, order};
-use crate::KIOSQUE;
+use super::{create_data, node, order};
 
 const ORDERS: usize = 6_000;
 
@@ -15,19 +12,16 @@ const ORDERS: usize = 6_000;
 #[test]
 fn an_import_that_is_killed_as_it_trains_loses_nothing() {
     let server = Server::start(Durability::Full).unwrap();
-    let node = Node::on(&[&server]);
-    node.create_data();
+    let node = node(&[&server]);
+    create_data(&node);
     server.sql(sql::HOLD_DICTIONARY).unwrap();
     let file: String = (0..ORDERS).map(|at| order("t", at)).collect();
-    let file = node.sandbox.file("orders.ndjson", file);
+    let file = node.file("orders.ndjson", file);
     let count = |sql| server.sql(sql).unwrap().parse::<usize>().unwrap();
 
-    let mut import = KIOSQUE.command();
-    import.args(["import", "orders", &file, "--store", &node.store]);
-    let mut import = Served::spawn(&mut import, Path::new(""));
+    let mut import = node.spawn(&["import", "orders", &file]);
     wait_until("the database holds the dictionary", || count(sql::HELD) == 1);
-    import.signal("KILL");
-    import.wait();
+    import.kill_9();
     server.sql(sql::END_HELD).unwrap();
     wait_until("its session ends", || count(sql::HELD) == 0);
     let stored = count(sql::ORDERS_STORED);

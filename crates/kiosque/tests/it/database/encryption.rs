@@ -3,7 +3,7 @@
 
 use kiosque_testdb::Server;
 
-use super::{Node, fleet};
+use super::{address, fleet};
 use crate::KIOSQUE;
 
 #[test]
@@ -15,9 +15,7 @@ fn a_server_that_takes_encrypted_connections_alone_is_known_by_its_certificate()
     let server = Server::start_with_tls(&text(&cert), &text(&key)).unwrap();
     let file = sandbox.file("fleet.toml", fleet());
     let with = |options: &str| {
-        let mut node = Node::on(&[&server]);
-        node.store.push_str(options);
-        node.run(&["apply", &file])
+        KIOSQUE.sandbox().on(&(address(&[&server]) + options)).run(&["apply", &file])
     };
     with(&format!("?sslmode=require&sslrootcert={}", cert.display())).success();
     // The certificate of another server is not this server's.

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use kiosque_testdb::{Durability, Server};
 use kiosque_testkit::blocking::Client;
-use kiosque_testkit::{CHANGES_PATH, ORDERS_CALL, Served, runs, wait_until};
+use kiosque_testkit::{CHANGES_PATH, ORDERS_CALL, Sandbox, Served, runs, wait_until};
 use serde_json::{Value, json};
 
-use super::{Node, log_in, order, until_good, use_of};
+use super::{create_data, log_in, node, order, until_good, use_of};
 
 /// The answers to a client that posts orders.
 #[derive(Default)]
@@ -179,11 +179,11 @@ fn kill_9_of_a_primary_loses_nothing_that_was_answered() {
     let rounds = runs(2, 100);
     let mut primary = Server::start(Durability::Full).unwrap();
     let mut standby = primary.standby().unwrap();
-    let key = Node::on(&[&primary, &standby]).create_data();
+    let key = create_data(&node(&[&primary, &standby]));
     let (mut total, mut longest) = (0, Duration::ZERO);
     for round in 0..rounds {
-        let nodes = [Node::on(&[&primary, &standby]), Node::on(&[&primary, &standby])];
-        let served = nodes.each_ref().map(|node| node.serve(&[]));
+        let nodes = [(); 2].map(|()| node(&[&primary, &standby]));
+        let served = nodes.each_ref().map(Sandbox::serve);
         let (answered, away) = fail_over(&served, &key, round, &mut primary, &standby);
         longest = longest.max(away);
         let sent = answered.lines().count();
@@ -192,8 +192,7 @@ fn kill_9_of_a_primary_loses_nothing_that_was_answered() {
         let again = operator.call_operator(ORDERS_CALL, &key, &answered).unwrap();
         assert_eq!(again.json["unchanged"], sent, "round {round}: {:?}", again.json);
         drop(served);
-        let verified = nodes[0].run(&["verify"]).success().stdout;
-        assert!(verified.contains("no difference"), "{verified}");
+        nodes[0].verified();
         total += sent;
         primary = standby;
         standby = primary.standby().unwrap();

@@ -9,7 +9,7 @@ use kiosque_testkit::blocking::Client;
 use kiosque_testkit::{ORDERS_CALL, Served, sql, wait_until};
 use serde_json::{Value, json};
 
-use super::{Node, UNHURRIED, fleet, log_in, order, until_good};
+use super::{UNHURRIED, address, create_data, fleet, log_in, node, order, until_good};
 use crate::KIOSQUE;
 use crate::feed::{ask, assert_refused, read};
 
@@ -33,9 +33,9 @@ fn ids(name: &str, numbers: std::ops::Range<usize>) -> String {
 #[test]
 fn a_database_that_was_copied_back_refuses_followers_of_lost_changes() {
     let server = Server::start(Durability::Off).unwrap();
-    let nodes = [Node::on(&[&server]), Node::on(&[&server])];
-    let key = nodes[0].create_data();
-    let mut served = nodes.each_ref().map(|node| Some(node.serve(&UNHURRIED)));
+    let nodes = [(); 2].map(|()| node(&[&server]));
+    let key = create_data(&nodes[0]);
+    let mut served = nodes.each_ref().map(|node| Some(node.serve_with(&UNHURRIED)));
     let token = log_in(&mut served[0].as_ref().unwrap().connect(), "guest");
     let mut cursors = vec![Value::Null];
     for at in 0..8 {
@@ -46,7 +46,7 @@ fn a_database_that_was_copied_back_refuses_followers_of_lost_changes() {
         cursors.push(read(&mut caller, &token, &cursors[at], 10).0);
         if at > 3 {
             served[node] = None;
-            served[node] = Some(nodes[node].serve(&UNHURRIED));
+            served[node] = Some(nodes[node].serve_with(&UNHURRIED));
         }
     }
     let histories = server.sql(sql::HISTORIES).unwrap();
@@ -59,16 +59,16 @@ fn a_database_that_was_copied_back_refuses_followers_of_lost_changes() {
     drop((served, caller));
     let copy = "create database monday template kiosque";
     wait_until("the database is copied", || server.sql(copy).is_ok());
-    let again = nodes[0].serve(&UNHURRIED);
+    let again = nodes[0].serve_with(&UNHURRIED);
     (8..11).for_each(|at| post(&again, &key, ("lost", at)));
     let (lost, seen) = read(&mut again.connect(), &token, &cursors[8], 10);
     assert_eq!(seen, ids("lost", 8..11));
     let (walking, _) = read(&mut again.connect(), &token, &cursors[2], 2);
     drop(again);
 
-    let store = format!("{}/monday", nodes[0].store.strip_suffix("/kiosque").unwrap());
-    let node = Node { sandbox: KIOSQUE.sandbox(), store };
-    let restored = node.serve(&UNHURRIED);
+    let monday = format!("postgres://kiosque@127.0.0.1:{}/monday", server.port());
+    let node = KIOSQUE.sandbox().on(&monday);
+    let restored = node.serve_with(&UNHURRIED);
     let mut caller = restored.connect();
     for at in 8..13 {
         for cursor in [&lost, &walking] {
@@ -98,9 +98,9 @@ fn wait_until_refused(mut caller: Client, token: &str, after: &Value, is_asking:
 fn a_failover_that_lost_changes_refuses_their_followers() {
     let mut primary = Server::start(Durability::Full).unwrap();
     let standby = primary.standby().unwrap();
-    let node = Node::on(&[&primary, &standby]);
-    let key = node.create_data();
-    let served = node.serve(&[]);
+    let node = node(&[&primary, &standby]);
+    let key = create_data(&node);
+    let served = node.serve();
     let mut caller = served.connect();
     let token = log_in(&mut caller, "guest");
     (0..6).for_each(|at| post(&served, &key, ("o", at)));
@@ -149,11 +149,10 @@ fn a_follower_goes_on_after_a_move() {
     drop(served);
 
     let server = Server::start(Durability::Off).unwrap();
-    let node = Node::on(&[&server]);
-    sandbox.run(&["move", "--store", &node.store]).success();
-    let orders = sandbox.file("orders.ndjson", order("m", 6));
-    node.run(&["import", "orders", &orders]).success();
-    let moved = node.serve(&UNHURRIED);
+    let node = node(&[&server]);
+    sandbox.run(&["move", "--store", &address(&[&server])]).success();
+    node.import(order("m", 6));
+    let moved = node.serve_with(&UNHURRIED);
     assert_eq!(read(&mut moved.connect(), &token, &middle, 10).1, ids("m", 4..7));
     assert_eq!(read(&mut moved.connect(), &token, &end, 10).1, ids("m", 6..7));
 }

@@ -10,7 +10,7 @@ use kiosque_testkit::{
 };
 use serde_json::Value;
 
-use super::{Node, UNHURRIED, fleet, log_in, order, order_id};
+use super::{UNHURRIED, address, create_data, fleet, log_in, node, order, order_id};
 use crate::{KIOSQUE, pages, shell};
 
 pub(super) fn answers(served: &Served, token: &str) -> (BTreeMap<String, Vec<Value>>, [Value; 2]) {
@@ -51,8 +51,8 @@ fn a_killed_move_begins_again() {
     drop(served);
 
     let server = Server::start(Durability::Full).unwrap();
-    let node = Node::on(&[&server]);
-    let move_it = || sandbox.command(&["move", "--store", &node.store]);
+    let node = node(&[&server]);
+    let move_it = || sandbox.command(&["move", "--store", &address(&[&server])]);
     let try_it = || Ran::of(move_it().arg("--dry-run")).success().stdout;
     let tried = try_it();
     let all = format!(" would be moved: {orders} orders and 1 session of 1 group\n");
@@ -65,8 +65,7 @@ fn a_killed_move_begins_again() {
     server.sql(&hold).unwrap();
     let copied = ["KILL", "INT"].map(|signal| end_when_held(&server, &mut move_it(), signal));
     assert!(0 < copied[0] && copied[0] < copied[1] && copied[1] < orders, "{copied:?}");
-    let mut serve = node.sandbox.command(&["serve", "--store", &node.store]);
-    for half in [node.run(&["verify"]), Ran::of(&mut serve)] {
+    for half in [node.run(&["verify"]), node.run(&["serve"])] {
         let refused = "a move into this database is not finished; repeat `kiosque move`";
         assert!(half.failure().stderr.contains(refused));
     }
@@ -82,10 +81,9 @@ fn a_killed_move_begins_again() {
 
     let refused = sandbox.run(&["verify"]).failure().stderr;
     assert!(refused.contains("this data was moved to a database"), "{refused}");
-    let verified = node.run(&["verify"]).success().stdout;
-    assert!(verified.contains("no difference"), "{verified}");
+    node.verified();
     // The session continues, and all answers are as before.
-    let served = node.serve(&UNHURRIED);
+    let served = node.serve_with(&UNHURRIED);
     if let Some(before) = before {
         assert!(answers(&served, &token) == before);
     }
@@ -103,8 +101,8 @@ fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
     drop(served);
 
     let server = Server::start(Durability::Full).unwrap();
-    let node = Node::on(&[&server]);
-    let move_it = || sandbox.run(&["move", "--store", &node.store]);
+    let node = node(&[&server]);
+    let move_it = || sandbox.run(&["move", "--store", &address(&[&server])]);
     server.sql(sql::REFUSE_TO_OPEN).unwrap();
     let stopped = move_it().failure().stderr;
     assert!(stopped.contains("refused for a test"), "{stopped}");
@@ -117,9 +115,8 @@ fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
     let moved = move_it().success().stdout;
     assert!(moved.contains(": 40 orders and 1 session, "), "{moved}");
     assert_eq!(server.sql(sql::IMPORTED_ORDERS).unwrap(), "40");
-    let verified = node.run(&["verify"]).success().stdout;
-    assert!(verified.contains("no difference"), "{verified}");
-    assert!(answers(&node.serve(&UNHURRIED), &token) == before);
+    node.verified();
+    assert!(answers(&node.serve_with(&UNHURRIED), &token) == before);
     let again = move_it().failure().stderr;
     assert!(again.contains("this data has already been moved"), "{again}");
     node.run(&["verify"]).success();
@@ -142,8 +139,7 @@ fn a_running_server_refuses_the_data_that_was_moved() {
     caller.call(DEVICES_PATH, Some(&token), "{}").success();
 
     let server = Server::start(Durability::Full).unwrap();
-    let node = Node::on(&[&server]);
-    sandbox.run(&["move", "--store", &node.store]).success();
+    sandbox.run(&["move", "--store", &address(&[&server])]).success();
     for (path, body) in [
         ("orders", order("m", 1)),
         ("activity", beat.to_owned()),
@@ -164,8 +160,7 @@ fn a_running_server_refuses_the_data_that_was_moved() {
     let reason = "this data was moved to a database; stop this program, and start it with --store";
     assert!(status == 503 && body.contains(reason), "{body}");
     drop(served);
-    assert_eq!(server.sql(sql::ORDERS_STORED).unwrap(), "1");
-    node.run(&["verify"]).success();
+    assert_eq!(node(&[&server]).verified(), 1);
 }
 
 /// A database that contains other data is left alone.
@@ -173,9 +168,9 @@ fn a_running_server_refuses_the_data_that_was_moved() {
 fn a_move_requires_an_empty_database() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let server = Server::start(Durability::Full).unwrap();
-    let node = Node::on(&[&server]);
-    node.create_data();
-    let refused = sandbox.run(&["move", "--store", &node.store]).failure().stderr;
+    let node = node(&[&server]);
+    create_data(&node);
+    let refused = sandbox.run(&["move", "--store", &address(&[&server])]).failure().stderr;
     assert!(refused.contains("the database already has data"), "{refused}");
     sandbox.run(&["verify"]).success();
     node.run(&["verify"]).success();

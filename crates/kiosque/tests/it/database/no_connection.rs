@@ -4,7 +4,7 @@ use kiosque_testdb::{Durability, Server};
 use kiosque_testkit::{ORDERS_CALL, sql, wait_until};
 use serde_json::Value;
 
-use super::{Node, UNHURRIED, order};
+use super::{UNHURRIED, create_data, node_of_owner, order};
 use crate::shell;
 
 /// While no connection is left for orders, they are refused with the reason, and `/readyz/orders`
@@ -12,9 +12,9 @@ use crate::shell;
 #[test]
 fn a_database_without_a_connection_takes_no_orders() {
     let server = Server::start(Durability::Off).unwrap();
-    let node = Node::of_owner(&server);
-    let key = node.create_data();
-    let served = node.serve(&UNHURRIED);
+    let node = node_of_owner(&server);
+    let key = create_data(&node);
+    let served = node.serve_with(&UNHURRIED);
     let mut operator = served.connect_operator();
     let mut post = |at| operator.call_operator(ORDERS_CALL, &key, &order("o", at)).unwrap();
     let ready = || shell::get(&served, "/readyz/orders");

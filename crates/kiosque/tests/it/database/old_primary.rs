@@ -7,9 +7,9 @@ use std::thread;
 use std::time::Instant;
 
 use kiosque_testdb::{Durability, Server};
-use kiosque_testkit::{FleetToml, Served, wait_until};
+use kiosque_testkit::{FleetToml, Sandbox, Served, wait_until};
 
-use super::{Node, log_in, use_of};
+use super::{address, create_data, log_in, node, use_of};
 use crate::KIOSQUE;
 
 const ACTIVITY: &str = "/operator/v1/activity";
@@ -19,13 +19,13 @@ const USES_AFTER: usize = 20;
 /// Returns the start times of the uses of a token that a node on the old primary accepted, and the
 /// time at which a change on the new primary that ends the session had been answered. `change` runs
 /// once the standby is promoted.
-fn accepted_and_ended(of_old: &[&str], change: impl FnOnce(&Node)) -> (Vec<Instant>, Instant) {
+fn accepted_and_ended(of_old: &[&str], change: impl FnOnce(&Sandbox)) -> (Vec<Instant>, Instant) {
     let primary = Server::start(Durability::Full).unwrap();
     let standby = primary.standby().unwrap();
     // Each knows one of the two, as if the network between the others were cut.
-    let (on_old, on_new) = (Node::on(&[&primary]), Node::on(&[&standby]));
-    on_old.create_data();
-    let old = on_old.serve(of_old);
+    let (on_old, on_new) = (node(&[&primary]), node(&[&standby]));
+    create_data(&on_old);
+    let old = on_old.serve_with(of_old);
     let token = log_in(&mut old.connect(), "guest");
     let change = || {
         standby.promote().unwrap();
@@ -79,8 +79,8 @@ fn stale((accepted, ended): (Vec<Instant>, Instant)) -> usize {
     stale
 }
 
-fn log_in_on_a_node(node: &Node, more: &[&str]) {
-    log_in(&mut node.serve(more).connect(), "guest");
+fn log_in_on_a_node(node: &Sandbox, more: &[&str]) {
+    log_in(&mut node.serve_with(more).connect(), "guest");
 }
 
 /// AUTH-22: with the old primary alive, no stale token is accepted after the lease has ended.
@@ -99,8 +99,7 @@ fn a_node_on_an_old_primary_accepts_no_token_that_a_command_ended_on_the_new() {
     assert_eq!(stale(ended), 0);
     let disabled = accepted_and_ended(&[], |new| {
         let disabled = FleetToml::new().account("guest", &["g"]).with("enabled = false");
-        let file = new.sandbox.file("fleet.toml", disabled);
-        new.run(&["apply", &file]).success();
+        new.apply(disabled);
     });
     assert_eq!(stale(disabled), 0);
 }
@@ -112,12 +111,12 @@ fn a_node_that_loses_its_old_primary_ends_no_session_while_others_may_answer() {
     let standby = primary.standby().unwrap();
     // Longer than the promotion takes, so that the lease has not ended when the login is tried.
     let lease = ["--session-lease", "5s"];
-    let (staying, network) = (Node::on(&[&primary]), Network::to(&primary));
-    staying.create_data();
-    let hosts = format!("127.0.0.1:{},127.0.0.1:{}", network.port, standby.port());
-    let store = format!("postgres://kiosque@{hosts}/kiosque");
-    let changing = Node { sandbox: KIOSQUE.sandbox(), store };
-    let (old, new) = (staying.serve(&lease), changing.serve(&lease));
+    let (staying, network) = (node(&[&primary]), Network::to(&primary));
+    create_data(&staying);
+    let through = address(&[&primary, &standby])
+        .replace(&primary.port().to_string(), &network.port.to_string());
+    let changing = KIOSQUE.sandbox().on(&through);
+    let (old, new) = (staying.serve_with(&lease), changing.serve_with(&lease));
     let token = log_in(&mut new.connect(), "guest");
     let replaced = accepted_until_ended(&old, &token, || {
         network.cut();
@@ -176,9 +175,9 @@ impl Network {
 fn a_node_on_an_old_primary_accepts_no_key_that_was_revoked_on_the_new() {
     let primary = Server::start(Durability::Full).unwrap();
     let standby = primary.standby().unwrap();
-    let (on_old, on_new) = (Node::on(&[&primary]), Node::on(&[&standby]));
-    let key = on_old.create_data();
-    let old = on_old.serve(&[]);
+    let (on_old, on_new) = (node(&[&primary]), node(&[&standby]));
+    let key = create_data(&on_old);
+    let old = on_old.serve();
     // No line: the call reads the key and nothing else.
     let mut caller = old.connect_operator();
     let mut status = || caller.call_operator(ACTIVITY, &key, "").unwrap().status;

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use kiosque_testdb::{Durability, Server};
 use kiosque_testkit::blocking::Client;
-use kiosque_testkit::{ORDERS_CALL, Reply, Served, TOKEN_PATH, is_soak, sql, wait_until};
+use kiosque_testkit::{ORDERS_CALL, Reply, SERVE, Served, TOKEN_PATH, is_soak, sql, wait_until};
 
-use super::{Node, UNHURRIED, log_in, order, until_good, use_of};
+use super::{UNHURRIED, create_data, log_in, node, order, until_good, use_of};
 use crate::log::{STORE_FAILED, failures};
 
 /// How much the process may grow while nothing can be answered.
@@ -81,9 +81,9 @@ impl Away {
 
 fn goes_away(away: Away) {
     let mut server = Server::start(Durability::Full).unwrap();
-    let node = Node::on(&[&server]);
-    node.create_data();
-    let served = node.serve(&["--store-wait", "2s"]);
+    let node = node(&[&server]);
+    create_data(&node);
+    let served = node.serve_with(&["--store-wait", "2s"]);
     let token = log_in(&mut served.connect(), "guest");
     let stop = AtomicBool::new(false);
     let answers = [(); 4].map(|()| Answers::default());
@@ -196,9 +196,9 @@ fn write_while_it_hangs(server: &Server, served: &Served, key: &str) -> ([Answer
 #[test]
 fn logins_and_orders_for_a_database_that_hangs_are_answered_in_time() {
     let server = Server::start(Durability::Full).unwrap();
-    let node = Node::on(&[&server]);
-    let key = node.create_data();
-    let served = node.serve(&["--store-wait", "1s"]);
+    let node = node(&[&server]);
+    let key = create_data(&node);
+    let served = node.serve_with(&["--store-wait", "1s"]);
     let (answers, count) = write_while_it_hangs(&server, &served, &key);
     println!("logins, orders, a late order: {answers:?}");
     let [_, posted, late] = answers;
@@ -211,17 +211,17 @@ fn logins_and_orders_for_a_database_that_hangs_are_answered_in_time() {
     assert!(number("unchanged") >= posted.good(), "an order that was answered is not there");
     assert_eq!(number("accepted") + number("unchanged"), count + 1, "{first:?}");
     assert_eq!(again()["unchanged"], count + 1);
-    assert!(node.run(&["verify"]).success().stdout.contains("no difference"));
+    node.verified();
 }
 
 /// A server that starts before its database waits for it, with a clear message.
 #[test]
 fn a_server_that_starts_before_its_database_waits_for_it() {
     let mut server = Server::start(Durability::Full).unwrap();
-    let node = Node::on(&[&server]);
-    node.create_data();
+    let node = node(&[&server]);
+    create_data(&node);
     server.stop().unwrap();
-    let mut served = node.spawn();
+    let mut served = node.spawn(&SERVE);
     served.stderr_until("waiting for the database: 127.0.0.1:");
     assert!(!served.stderr().contains("/v8"), "it listens: {}", served.stderr());
     server.start_again().unwrap();
@@ -234,9 +234,9 @@ fn a_server_that_starts_before_its_database_waits_for_it() {
 #[test]
 fn a_database_that_fails_does_not_fill_the_log() {
     let server = Server::start(Durability::Full).unwrap();
-    let node = Node::on(&[&server]);
-    node.create_data();
-    let served = node.serve(&UNHURRIED);
+    let node = node(&[&server]);
+    create_data(&node);
+    let served = node.serve_with(&UNHURRIED);
     let mut caller = served.connect();
     let token = log_in(&mut caller, "guest");
     server.sql(sql::TEAR_DOWN).unwrap();

@@ -3,16 +3,16 @@
 use kiosque_testdb::{Durability, Server};
 use kiosque_testkit::wait_until;
 
-use super::Node;
+use super::{create_data, node};
 use crate::shell;
 
 /// The lease is renewed by writes, so a server notices before an order is refused.
 #[test]
 fn a_database_that_is_read_only_takes_no_orders() {
     let server = Server::start(Durability::Full).unwrap();
-    let node = Node::on(&[&server]);
-    node.create_data();
-    let served = node.serve(&[]);
+    let node = node(&[&server]);
+    create_data(&node);
+    let served = node.serve();
     let orders = || shell::get(&served, "/readyz/orders");
     assert_eq!(orders().0, 200);
     server.sql("alter system set default_transaction_read_only = on").unwrap();

@@ -1,22 +1,21 @@
 //! The sales report in both engines: both give the same answers to all requests.
 
-use std::process::Command;
 use std::thread;
 
 use jiff::civil;
 use kiosque_testdb::{Durability, Server};
 use kiosque_testkit::blocking::Client;
 use kiosque_testkit::{
-    AISLE_PATH, DETAIL_PATH, DEVICES_PATH, ONLINE_PATH, ORDERS_PATH, Ran, SUMMARY_PATH, Sandbox,
-    Served, dashboard_paths,
+    AISLE_PATH, DETAIL_PATH, DEVICES_PATH, ONLINE_PATH, ORDERS_PATH, SUMMARY_PATH, Sandbox, Served,
+    dashboard_paths,
 };
 use serde_json::{Value, json};
 
-use super::{Node, UNHURRIED};
+use super::{UNHURRIED, node};
 use crate::KIOSQUE;
 use crate::exports;
 use crate::pages;
-use crate::sales_report::{example, report};
+use crate::sales_report::{brought_in, example, report};
 
 const ZONE: &str = "America/New_York";
 const HOUR_MS: i64 = 3_600_000;
@@ -25,19 +24,12 @@ const DAY_MS: i64 = 24 * HOUR_MS;
 const DETAILS_ONE_IN: usize = 100;
 
 /// Imports the data as the example's README says; returns a key for the operator's calls, and the
-/// exports, which change nothing.
-fn bring_in(sandbox: &Sandbox, command: impl Fn(&[&str]) -> Command) -> (String, [String; 2]) {
-    let run = |args: &[&str]| Ran::of(&mut command(args)).success();
-    let (fleet, mapping) =
-        (example("sales-report/fleet.toml"), example("sales-report/mapping.toml"));
-    run(&["apply", &fleet, "--timezone", ZONE]);
-    // Rejected rows are written next to the report, so this one is a copy.
+/// exported orders. The exports change nothing.
+fn bring_in(sandbox: &Sandbox) -> (String, String) {
     let report = report().unwrap_or_else(|| example("sales-report/sample.csv"));
-    let report = sandbox.file("report.csv", std::fs::read(report).unwrap());
-    run(&["import", "orders", &report, "--map", &mapping]);
-    assert!(run(&["verify"]).stdout.contains("no difference"));
-    let key = run(&["operator-key", "create", "tills"]).stdout.trim_end().to_owned();
-    (key, exports::read_again(sandbox, &command))
+    brought_in(sandbox, "sales-report", ZONE, &report);
+    let [_, orders] = exports::read_again(sandbox);
+    (sandbox.create_key(&["tills"]), orders)
 }
 
 /// A server on one of the engines, and a client of it.
@@ -117,20 +109,14 @@ fn take_out_creation(answer: &mut Value) {
 
 /// Serves the report from both engines.
 fn both(server: &Server) -> Both {
-    let (sandbox, node) = (KIOSQUE.sandbox(), Node::on(&[server]));
-    let in_node = |args: &[&str]| {
-        let mut command = KIOSQUE.command();
-        command.args(args).args(["--store", &node.store]);
-        command
-    };
-    let [(key, exports), (other_key, other_exports)] = thread::scope(|scope| {
-        let other = scope.spawn(|| bring_in(&node.sandbox, in_node));
-        [bring_in(&sandbox, |args| sandbox.command(args)), other.join().unwrap()]
+    let (sandbox, node) = (KIOSQUE.sandbox(), node(&[server]));
+    let [(key, orders), (other_key, other_orders)] = thread::scope(|scope| {
+        let other = scope.spawn(|| bring_in(&node));
+        [bring_in(&sandbox), other.join().unwrap()]
     });
-    let [orders, other_orders] = [&exports[1], &other_exports[1]];
     assert!(orders == other_orders, "the exports differ");
     let one = One::of(sandbox.serve(), sandbox, key);
-    let other = One::of(node.serve(&UNHURRIED), node.sandbox, other_key);
+    let other = One::of(node.serve_with(&UNHURRIED), node, other_key);
     Both { each: [one, other], asked: 0 }
 }
 

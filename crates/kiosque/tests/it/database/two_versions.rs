@@ -3,7 +3,6 @@
 //! the path of the earlier one; without it both are the program under test.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -11,10 +10,10 @@ use std::time::Duration;
 
 use kiosque_testdb::{Durability, Server};
 use kiosque_testkit::blocking::Client;
-use kiosque_testkit::{ORDERS_CALL, Program, Ran, SERVE, Sandbox, Served, runs, wait_until};
+use kiosque_testkit::{ORDERS_CALL, Program, Sandbox, Served, runs, wait_until};
 
 use super::moving::answers;
-use super::{UNHURRIED, fleet, log_in, order, order_id, use_of};
+use super::{UNHURRIED, create_data, log_in, node, order, order_id, use_of};
 use crate::KIOSQUE;
 use crate::kill_9::copy_data;
 
@@ -33,7 +32,6 @@ type Sent = Mutex<BTreeMap<String, bool>>;
 /// Data of both programs, with what clients know of it.
 struct Shared {
     sandbox: Sandbox,
-    store: Vec<String>,
     key: String,
     guest: String,
     sent: Sent,
@@ -41,33 +39,11 @@ struct Shared {
 
 impl Shared {
     /// Creates the data with the earlier program, and logs `guest` in for the whole time.
-    fn new(store: &[&str]) -> Shared {
-        let [earlier, _] = programs();
-        let store = store.iter().map(|&arg| arg.to_owned()).collect();
-        let (sandbox, sent) = (earlier.sandbox(), Sent::default());
-        let mut shared = Shared { sandbox, store, key: String::new(), guest: String::new(), sent };
-        shared.run(earlier, &["apply", &shared.sandbox.file("fleet.toml", fleet())]);
-        let key = shared.run(earlier, &["operator-key", "create", "tills"]).stdout;
-        key.trim_end().clone_into(&mut shared.key);
-        let served = shared.serve(earlier);
-        shared.guest = log_in(&mut served.connect(), "guest");
-        shared
-    }
-
-    fn command(&self, program: Program, args: &[&str]) -> Command {
-        let mut command = program.command();
-        command.args(args).arg("--data").arg(self.sandbox.data()).args(&self.store);
-        command
-    }
-
-    fn run(&self, program: Program, args: &[&str]) -> Ran {
-        Ran::of(&mut self.command(program, args)).success()
-    }
-
-    fn serve(&self, program: Program) -> Served {
-        let mut command = self.command(program, &SERVE);
-        command.args(if self.store.is_empty() { &[][..] } else { &UNHURRIED });
-        self.sandbox.start(&mut command)
+    fn new(sandbox: Sandbox) -> Shared {
+        let sandbox = sandbox.run_by(programs()[0]);
+        let key = create_data(&sandbox);
+        let guest = log_in(&mut sandbox.serve_with(&UNHURRIED).connect(), "guest");
+        Shared { sandbox, key, guest, sent: Sent::default() }
     }
 
     /// Notes orders with these numbers as sent or, later, as acknowledged, and returns their lines.
@@ -96,7 +72,10 @@ impl Shared {
     /// Serves the data with each of these programs under load, until the first server is killed or
     /// the clients have done their part.
     fn load(&self, programs: &[Program], round: usize, is_killed: bool) {
-        let mut served: Vec<Served> = programs.iter().map(|&one| self.serve(one)).collect();
+        let sandboxes: Vec<Sandbox> =
+            programs.iter().map(|&program| self.sandbox.run_by(program)).collect();
+        let mut served: Vec<Served> =
+            sandboxes.iter().map(|sandbox| sandbox.serve_with(&UNHURRIED)).collect();
         let (posts, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
         thread::scope(|scope| {
             for (at, server) in served.iter().enumerate() {
@@ -104,12 +83,10 @@ impl Shared {
                 let progress = (&posts, &stop);
                 scope.spawn(move || self.post(caller, &name, progress));
             }
-            for (at, &program) in programs.iter().enumerate() {
+            for (at, sandbox) in sandboxes.iter().enumerate() {
                 scope.spawn(move || {
                     let name = format!("r{round}i{at}");
-                    let lines = self.note(&name, 0..IMPORTED, false);
-                    let file = self.sandbox.file(&name, lines);
-                    self.run(program, &["import", "orders", &file]);
+                    sandbox.import(self.note(&name, 0..IMPORTED, false));
                     self.note(&name, 0..IMPORTED, true);
                 });
             }
@@ -139,9 +116,8 @@ impl Shared {
     /// was sent. Returns a line for each difference.
     fn compare(&self) -> Vec<String> {
         let [one, other] = programs().map(|program| {
-            let verified = self.run(program, &["verify"]).stdout;
-            let served = self.serve(program);
-            (verified, answers(&served, &self.guest))
+            let sandbox = self.sandbox.run_by(program);
+            (sandbox.verified(), answers(&sandbox.serve_with(&UNHURRIED), &self.guest))
         });
         let mut found = Vec::new();
         if one != other {
@@ -188,20 +164,19 @@ fn run(shared: &Shared, programs_of: impl Fn(usize) -> Vec<Program>) {
 
 #[test]
 fn two_versions_take_turns_on_a_directory() {
-    run(&Shared::new(&[]), |round| vec![programs()[round % 2]]);
+    run(&Shared::new(KIOSQUE.sandbox()), |round| vec![programs()[round % 2]]);
 }
 
 #[test]
 fn two_versions_serve_one_database_at_once() {
     let server = Server::start(Durability::Full).unwrap();
-    let store = format!("postgres://kiosque@127.0.0.1:{}/kiosque", server.port());
-    run(&Shared::new(&["--store", &store]), |_| programs().to_vec());
+    run(&Shared::new(node(&[&server])), |_| programs().to_vec());
 }
 
 /// The test of the test: orders that one program has stored are lost.
 #[test]
 fn two_versions_that_lose_orders_are_seen() {
-    let shared = Shared::new(&[]);
+    let shared = Shared::new(KIOSQUE.sandbox());
     let copy = shared.sandbox.path("copy");
     copy_data(&shared.sandbox.data(), &copy);
     shared.load(&programs()[1..], 0, false);

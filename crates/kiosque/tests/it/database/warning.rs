@@ -5,17 +5,17 @@ use std::thread;
 use kiosque_testdb::{Durability, Server};
 use kiosque_testkit::{TOKEN_PATH, sql, wait_until};
 
-use super::{Node, log_in};
+use super::{create_data, log_in, node};
 
 /// A commit that returns a warning is not reported as done.
 #[test]
 fn a_commit_with_a_cancelled_wait_for_the_standby_is_not_reported_as_done() {
     let primary = Server::start(Durability::Full).unwrap();
     let standby = primary.standby().unwrap();
-    let node = Node::on(&[&primary, &standby]);
-    node.create_data();
+    let node = node(&[&primary, &standby]);
+    create_data(&node);
     // A long lease: the test is about the commit.
-    let served = node.serve(&["--session-lease", "1h", "--store-wait", "5m"]);
+    let served = node.serve_with(&["--session-lease", "1h", "--store-wait", "5m"]);
     log_in(&mut served.connect(), "guest");
     standby.freeze().unwrap();
     let reply = thread::scope(|scope| {

@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 use std::thread;
 
-use kiosque_testkit::{Rng, SERVE, Sandbox, runs, seed, wait_until};
+use kiosque_testkit::{Rng, Sandbox, runs, seed, wait_until};
 
 use super::known::compare;
 use super::load::{Kind, Load};
 use super::preload::{
-    CREATE, EIO, ENOSPC, EROFS, Failing, Failures, OPEN, READ, REMOVE, RESIZE, SYNC, WRITE,
+    CREATE, EIO, ENOSPC, EROFS, Failing, Failures, OPEN, READ, REMOVE, RESIZE, SYNC, WRITE, loaded,
 };
 use crate::kill_9::copy_data;
 use crate::{KIOSQUE, shell};
@@ -73,10 +73,8 @@ struct Fresh {
 impl Fresh {
     fn new() -> Fresh {
         let sandbox = KIOSQUE.sandbox();
-        let key = super::set_up(&sandbox, |args| sandbox.run(args));
-        let mut served = sandbox.serve();
-        served.signal("TERM");
-        served.wait();
+        let key = super::set_up(&sandbox);
+        sandbox.serve().stop();
         Fresh { sandbox, key }
     }
 }
@@ -91,10 +89,10 @@ fn run(
     let sandbox = KIOSQUE.sandbox();
     copy_data(&fresh.sandbox.data(), &sandbox.data());
     let failures = Failures::new(&sandbox, usize::try_from(seed & 0xffff_ffff).unwrap());
-    let load = Load::new(&sandbox, || 0, |args| failures.command(&sandbox, args));
+    let failing_at_times = failures.reach(&loaded(&sandbox));
+    let load = Load::new(&failing_at_times);
     load.note_set_up(0);
-    let mut serve = failures.command(&sandbox, &SERVE);
-    let mut served = sandbox.start(&mut serve);
+    let mut served = failing_at_times.serve();
     let mut found = Vec::new();
     let goes_on = |load: &Load<'_>, count| {
         let kinds = [Kind::Orders, Kind::Sessions, Kind::Reads, Kind::Commands];
@@ -127,8 +125,7 @@ fn run(
         }
         load.stop();
     });
-    served.signal("TERM");
-    let ended = served.wait();
+    let ended = served.stop();
     if !ended.success() {
         found.push(format!("the server ended with {ended}"));
     }
@@ -176,10 +173,9 @@ fn bad_disk_that_drops_writes_is_seen() {
     let (sandbox, seed) = (KIOSQUE.sandbox(), seed());
     copy_data(&fresh.sandbox.data(), &sandbox.data());
     let failures = Failures::new(&sandbox, 0);
-    let load = Load::new(&sandbox, || 0, |args| sandbox.command(args));
+    let load = Load::new(&sandbox);
     load.note_set_up(0);
-    let mut serve = failures.command(&sandbox, &SERVE);
-    let mut served = sandbox.start(&mut serve);
+    let mut served = failures.reach(&loaded(&sandbox)).serve();
     thread::scope(|scope| {
         let _stopping = load.stopping();
         load.start_posting(scope, &served, &fresh.key, seed);

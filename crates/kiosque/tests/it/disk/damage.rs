@@ -91,8 +91,7 @@ impl Whole {
         let orders = std::mem::take(&mut asked.found);
         // Other answers depend on the time of the last call of an account.
         let answers = asked.answers.into_iter().map(Option::unwrap).collect();
-        served.signal("TERM");
-        served.wait();
+        served.stop();
         assert!(!sandbox.data().join("kiosque.db-wal").exists());
         let content = fs::read(sandbox.data().join("kiosque.db")).unwrap();
         let entries = entries(&sandbox, sql::LEAVES_OF_ORDERS);
@@ -337,7 +336,7 @@ fn page_bytes(whole: &Whole) -> usize {
 
 /// Starts a server; none if it says that it cannot.
 fn serve(sandbox: &Sandbox) -> Option<Served> {
-    let mut served = Served::spawn(&mut sandbox.command(&SERVE), &sandbox.certificate());
+    let mut served = sandbox.spawn(&SERVE);
     let mut ended = false;
     wait_until("the server serves or ends", || {
         ended = served.has_ended();

@@ -84,8 +84,7 @@ pub(super) fn compare(sandbox: &Sandbox, events: &[Event], at: u64) -> (Vec<Stri
     let set_up = |event: &&&Event| matches!(event.change, Change::SetUp);
     if !events.iter().find(set_up).is_some_and(|event| is_answered(event)) {
         // The data of a command that did not end. It can be repeated.
-        let fleet = sandbox.file("fleet.toml", super::fleet(0));
-        let ran = sandbox.run(&["apply", &fleet, "--timezone", "UTC"]);
+        let ran = sandbox.run(&["apply", &sandbox.file("fleet.toml", super::fleet(0))]);
         found.extend((ran.status != 0).then(|| format!("apply again: {ran:?}")));
         return (found, Counts::default());
     }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, Scope};
@@ -10,12 +9,13 @@ use std::time::Duration;
 
 use kiosque_testkit::blocking::Client;
 use kiosque_testkit::{
-    LOGOUT_PATH, ORDERS_CALL, ORDERS_PATH, OrderLine, Ran, Reply, Rng, SUMMARY_PATH, SWITCH_PATH,
+    LOGOUT_PATH, ORDERS_CALL, ORDERS_PATH, OrderLine, Reply, Rng, SUMMARY_PATH, SWITCH_PATH,
     Sandbox, Served, TOKEN_PATH,
 };
 use serde_json::json;
 
 use super::known::{Change, Event, Known, total};
+use super::preload::log;
 use super::{DEVICES, fleet};
 
 /// What changes the data; each counts its successes.
@@ -27,14 +27,9 @@ pub(super) enum Kind {
     Reads,
 }
 
-/// Returns the position in the log of changes.
-type Position<'t> = dyn Fn() -> u64 + Sync + 't;
-/// Returns a command on the data.
-type Prepare<'t> = dyn Fn(&[&str]) -> Command + Sync + 't;
-
 /// The clients of one test, over all servers that it starts.
 pub(super) struct Load<'t> {
-    pub(super) sandbox: &'t Sandbox,
+    sandbox: &'t Sandbox,
     pub(super) known: Known,
     /// Answers to the clients by their kind, for a report.
     pub(super) answers: Mutex<BTreeMap<String, usize>>,
@@ -42,19 +37,13 @@ pub(super) struct Load<'t> {
     pub(super) unclear: Mutex<Vec<String>>,
     succeeded: [AtomicUsize; 4],
     stop: AtomicBool,
-    position: Box<Position<'t>>,
-    command: Box<Prepare<'t>>,
     /// Numbers that make the ids of orders and the fleets unique.
     files: AtomicUsize,
     fleets: AtomicUsize,
 }
 
 impl<'t> Load<'t> {
-    pub(super) fn new(
-        sandbox: &'t Sandbox,
-        position: impl Fn() -> u64 + Sync + 't,
-        command: impl Fn(&[&str]) -> Command + Sync + 't,
-    ) -> Load<'t> {
+    pub(super) fn new(sandbox: &'t Sandbox) -> Load<'t> {
         Load {
             sandbox,
             known: Known::default(),
@@ -62,8 +51,6 @@ impl<'t> Load<'t> {
             unclear: Mutex::default(),
             succeeded: Default::default(),
             stop: AtomicBool::new(false),
-            position: Box::new(position),
-            command: Box::new(command),
             files: AtomicUsize::new(0),
             fleets: AtomicUsize::new(0),
         }
@@ -161,19 +148,20 @@ impl<'t> Load<'t> {
         is_success
     }
 
-    fn asked(&self) -> u64 {
-        (self.position)()
+    /// Returns the length of the log of changes: whatever happened before is in it up to there.
+    fn position(&self) -> u64 {
+        log(self.sandbox).metadata().map_or(0, |log| log.len())
     }
 
     fn note(&self, asked: u64, is_answered: bool, change: Change) {
-        let answered = is_answered.then(|| (self.position)());
+        let answered = is_answered.then(|| self.position());
         self.known.add(Event { asked, answered, change });
     }
 
     /// Runs the commands that make the data, and returns the operator's key.
     pub(super) fn set_up(&self) -> String {
-        let asked = self.asked();
-        let key = super::set_up(self.sandbox, |args| Ran::of(&mut (self.command)(args)));
+        let asked = self.position();
+        let key = super::set_up(self.sandbox);
         self.note_set_up(asked);
         key
     }
@@ -202,7 +190,7 @@ impl<'t> Load<'t> {
                 lines.push_str(&line(&earlier[at].0, earlier[at].1, &mut rng));
                 orders.push(earlier[at].clone());
             }
-            let asked = self.asked();
+            let asked = self.position();
             let change = Change::Orders(orders.clone());
             let reply = match caller.call_operator(ORDERS_CALL, key, &lines) {
                 Ok(reply) => reply,
@@ -241,7 +229,7 @@ impl<'t> Load<'t> {
                     (TOKEN_PATH, json!({"username": "walker", "password": "secret"}).to_string())
                 }
             };
-            let asked = self.asked();
+            let asked = self.position();
             let reply = match caller.try_call(path, token.as_deref(), &body) {
                 Ok(reply) => reply,
                 Err(error) => {
@@ -274,16 +262,16 @@ impl<'t> Load<'t> {
 
     fn run_commands(&self, mut rng: Rng) {
         while self.goes_on() {
-            let asked = self.asked();
+            let asked = self.position();
             let (ran, change) = if rng.one_in(2) {
                 let number = self.fleets.fetch_add(1, Ordering::SeqCst) + 1;
                 let file = self.sandbox.file("fleet.toml", fleet(number));
-                let ran = Ran::of(&mut (self.command)(&["apply", &file]));
+                let ran = self.sandbox.run(&["apply", &file]);
                 (ran, Change::Fleet(number as u64))
             } else {
                 let (orders, lines) = self.new_orders(1 + rng.below(400), &mut rng);
                 let file = self.sandbox.file("orders.ndjson", lines);
-                let ran = Ran::of(&mut (self.command)(&["import", "orders", &file]));
+                let ran = self.sandbox.run(&["import", "orders", &file]);
                 (ran, Change::Orders(orders))
             };
             self.note(asked, ran.status == 0, change);

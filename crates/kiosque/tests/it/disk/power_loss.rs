@@ -4,12 +4,12 @@
 use std::fs;
 use std::thread;
 
-use kiosque_testkit::{Ran, Rng, SERVE, Sandbox, Served, runs, seed, size, wait_until};
+use kiosque_testkit::{Rng, Sandbox, runs, seed, size, wait_until};
 
 use super::crash::{Disk, Kept, records};
 use super::known::{Change, Event, compare};
 use super::load::{Kind, Load};
-use super::preload::{EIO, Failing, Failures, Recorder, SYNC};
+use super::preload::{EIO, Failing, Failures, SYNC, log, recorded};
 use crate::KIOSQUE;
 
 /// The changes of files and what clients knew, from an empty directory to the end of a server.
@@ -23,19 +23,17 @@ struct Recording {
 /// some recordings syncs fail at times.
 fn record(seed: u64) -> Recording {
     let sandbox = KIOSQUE.sandbox();
-    let recorder = Recorder::new(&sandbox);
+    let recorded = recorded(&sandbox);
     let mut rng = Rng::seeded(seed);
     let failures = Failures::new(&sandbox, rng.below(1 << 32));
-    let load = Load::new(&sandbox, || recorder.position(), |args| recorder.command(&sandbox, args));
+    let load = Load::new(&recorded);
     let key = load.set_up();
     let sometimes = Failing { kinds: SYNC, error: EIO, chance: 300, ..Failing::NONE };
     let fails = rng.one_in(3);
     // Enough for several checkpoints under load at the full size.
     let (servers, posts) = (size(2, 4), size(12, 100));
     for server in 0..servers {
-        let mut serve = recorder.command(&sandbox, &SERVE);
-        failures.reach(&mut serve);
-        let mut served = sandbox.start(&mut serve);
+        let mut served = failures.reach(&recorded).serve();
         let wanted = [(Kind::Orders, posts), (Kind::Sessions, posts), (Kind::Commands, posts / 20)]
             .map(|(kind, count)| (kind, load.succeeded(kind) + count + 1));
         thread::scope(|scope| {
@@ -52,15 +50,13 @@ fn record(seed: u64) -> Recording {
                 served.kill_9();
             } else {
                 failures.end();
-                served.signal("TERM");
-                served.wait();
+                served.stop();
             }
         });
         failures.end();
     }
     assert_eq!(*load.unclear.lock().unwrap(), [""; 0]);
-    let (log, events) = (fs::read(&recorder.log).unwrap(), load.known.events());
-    drop(load);
+    let (log, events) = (fs::read(log(&sandbox)).unwrap(), load.known.events());
     Recording { sandbox, log, events }
 }
 
@@ -152,12 +148,11 @@ fn power_loss_loses_and_doubles_nothing_that_was_acknowledged() {
 #[test]
 fn power_loss_after_the_first_start_keeps_the_certificate() {
     let sandbox = KIOSQUE.sandbox();
-    let recorder = Recorder::new(&sandbox);
+    let recorded = recorded(&sandbox);
     let identity = ["tls/cert.pem", "tls/key.pem"];
-    Ran::of(&mut recorder.command(&sandbox, &["init", "--timezone", "UTC"])).success();
-    let mut serve = recorder.command(&sandbox, &SERVE);
-    Served::start(&mut serve, &sandbox.data().join(identity[0])).kill_9();
-    let log = fs::read(&recorder.log).unwrap();
+    recorded.run(&["init", "--timezone", "UTC"]).success();
+    recorded.serve().kill_9();
+    let log = fs::read(log(&sandbox)).unwrap();
     let (mut disk, mut rng) = (Disk::default(), Rng::seeded(0));
     records(&log).iter().for_each(|record| disk.apply(record, &mut rng));
     let after = KIOSQUE.sandbox();

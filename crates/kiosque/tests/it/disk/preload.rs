@@ -25,33 +25,20 @@ pub(crate) fn compiled(name: &str) -> PathBuf {
     library
 }
 
-/// Returns a command on the data of a sandbox that loads the library.
-fn loaded(sandbox: &Sandbox, args: &[&str]) -> Command {
-    let mut command = sandbox.command(args);
-    command.env("LD_PRELOAD", &*LIBRARY).env("DISK_DIRECTORY", sandbox.data());
-    command
+/// Returns the same sandbox with commands that load the library.
+pub(super) fn loaded(sandbox: &Sandbox) -> Sandbox {
+    let loaded = sandbox.with_variable("LD_PRELOAD", &*LIBRARY);
+    loaded.with_variable("DISK_DIRECTORY", sandbox.data())
 }
 
-/// The log of all changes of the files of a sandbox's data.
-pub(super) struct Recorder {
-    pub(super) log: PathBuf,
+/// Returns the same sandbox with commands whose changes of the data are in [`log`].
+pub(super) fn recorded(sandbox: &Sandbox) -> Sandbox {
+    loaded(sandbox).with_variable("DISK_LOG", log(sandbox))
 }
 
-impl Recorder {
-    pub(super) fn new(sandbox: &Sandbox) -> Recorder {
-        Recorder { log: sandbox.path("changes.log") }
-    }
-
-    pub(super) fn command(&self, sandbox: &Sandbox, args: &[&str]) -> Command {
-        let mut command = loaded(sandbox, args);
-        command.env("DISK_LOG", &self.log);
-        command
-    }
-
-    /// Returns the length of the log: whatever happened before is in it up to there.
-    pub(super) fn position(&self) -> u64 {
-        fs::metadata(&self.log).map_or(0, |log| log.len())
-    }
+/// Returns the path of the log of all changes of the files of a sandbox's data.
+pub(super) fn log(sandbox: &Sandbox) -> PathBuf {
+    sandbox.path("changes.log")
 }
 
 /// The calls that can fail, with the bits by which the library knows them.
@@ -107,15 +94,9 @@ impl Failures {
         Failures { path, file }
     }
 
-    /// Adds the file to a command of a [`Recorder`].
-    pub(super) fn reach(&self, command: &mut Command) {
-        command.env("DISK_FAILURES", &self.path);
-    }
-
-    pub(super) fn command(&self, sandbox: &Sandbox, args: &[&str]) -> Command {
-        let mut command = loaded(sandbox, args);
-        self.reach(&mut command);
-        command
+    /// Returns the same sandbox, which loads the library, with commands that read this file.
+    pub(super) fn reach(&self, loaded: &Sandbox) -> Sandbox {
+        loaded.with_variable("DISK_FAILURES", &self.path)
     }
 
     /// Makes these calls fail from now on.

@@ -98,7 +98,7 @@ fn curl_reports_a_reset_and_a_cut_answer() {
     let proxy = server.proxy(&["nth(1, reset(online))", "nth(2, cut-body(online))"]);
     let (_, token) = proxy.log_in("walker");
     let url = format!("{}/{ONLINE_PATH}", proxy.base);
-    let certificate = server.sandbox.path(&format!("{}.pem", proxy.address().port()));
+    let certificate = server.sandbox.path(format!("{}.pem", proxy.address().port()));
     let curl = |version: &str| {
         let mut curl = std::process::Command::new("curl");
         curl.args(["--silent", "--show-error", "--include", version, "--compressed", "-X", "POST"]);

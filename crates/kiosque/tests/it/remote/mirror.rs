@@ -195,8 +195,7 @@ fn what_was_taken_away_is_kept_and_marked() {
         let fleet = FleetToml::new()
             .account_with_hash("ops", &cheap_hash(PASSWORD), groups)
             .device("N-2", "North 2", group);
-        let fleet = place.sandbox.file("change.toml", fleet);
-        place.sandbox.run(&["apply", &fleet]).success();
+        place.sandbox.apply(fleet);
     };
     apply(&["north"], "south");
     let ran = place.run(&MIRROR).success();

@@ -1,7 +1,6 @@
 //! One session for all processes of a profile.
 
-use std::fs::{self, File};
-use std::os::unix::fs::PermissionsExt;
+use std::fs::File;
 
 use kiosque_testkit::{Served, wait_until};
 use serde_json::json;
@@ -108,16 +107,14 @@ fn files_are_for_their_owner_alone() {
     let place = Place::new();
     place.log_in();
     place.run(&["devices", "--all-groups"]).success();
-    let mode =
-        |path: &str| fs::metadata(place.sandbox.path(path)).unwrap().permissions().mode() & 0o777;
     for (directory, files) in [
         ("config/kiosque", ["remote.toml", "remote.toml.lock"]),
         ("run/kiosque", ["default.lock", "default.session"]),
     ] {
-        assert_eq!(mode(directory), 0o700, "{directory}");
+        assert_eq!(place.sandbox.mode(directory), 0o700, "{directory}");
         assert_eq!(place.sandbox.names(directory), files);
         for file in files {
-            assert_eq!(mode(&format!("{directory}/{file}")), 0o600, "{file}");
+            assert_eq!(place.sandbox.mode(format!("{directory}/{file}")), 0o600, "{file}");
         }
     }
 }
