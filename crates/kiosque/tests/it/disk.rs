@@ -5,8 +5,8 @@
 mod bad_disk;
 mod crash;
 mod damage;
-mod known;
-mod load;
+pub(crate) mod known;
+pub(crate) mod load;
 mod power_loss;
 pub(crate) mod preload;
 

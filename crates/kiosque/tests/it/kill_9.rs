@@ -2,26 +2,21 @@
 
 mod archive;
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::ops::Range;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kiosque_testkit::blocking::Client;
-use kiosque_testkit::{
-    BY_DEVICE_PATH, DEVICES_PATH, FleetToml, ORDERS_CALL, ORDERS_PATH, Rng, SUMMARY_PATH, Sandbox,
-    Served, seed, size, wait_until,
-};
-use serde_json::{Value, json};
+use kiosque_testkit::{DEVICES_PATH, FleetToml, Rng, Sandbox, Served, seed, size, wait_until};
+use serde_json::json;
 
 use crate::KIOSQUE;
-use crate::pages;
+use crate::disk::known::compare;
+use crate::disk::load::{Kind, Load};
+use crate::pages::{self, Answers};
 use crate::shell::after;
 
 /// Orders of the file that is imported.
@@ -66,29 +61,22 @@ fn put_order(file: &mut String, at: usize, refund: usize) {
     writeln!(file, "{order}").unwrap();
 }
 
-type Pages = BTreeMap<String, Vec<Value>>;
-
-fn walked(sandbox: &Sandbox) -> Pages {
+/// Returns the answers of a server.
+fn served(sandbox: &Sandbox) -> Answers {
     let served = sandbox.serve();
-    let (mut caller, token) = served.log_in("walker");
-    pages::all_orders(&mut caller, &token)
+    let token = served.connect().log_in("walker", "secret");
+    pages::answers(&served, &token)
 }
 
-/// Returns the number of orders in the sums, and the answers of the dashboard.
-fn summed(sandbox: &Sandbox) -> (usize, [Value; 2]) {
-    let served = sandbox.serve();
-    let (mut caller, token) = served.log_in("walker");
-    let range =
-        json!({"startTimestamp": 1_767_139_200_000_i64, "endTimestamp": 1_767_830_400_000_i64});
-    let answers = [SUMMARY_PATH, BY_DEVICE_PATH]
-        .map(|path| caller.call(path, Some(&token), &range.to_string()).success().clone());
-    let devices = answers[1].as_array().unwrap().iter();
+/// Returns the number of orders in the sums.
+fn summed((_, sums): &Answers) -> usize {
+    let devices = sums[1].as_array().unwrap().iter();
     let orders: u64 = devices.map(|device| device["orderCount"].as_u64().unwrap()).sum();
-    (usize::try_from(orders).unwrap(), answers)
+    usize::try_from(orders).unwrap()
 }
 
 /// Checks that every order is stored once, each device's newest first, each as in the file.
-fn check_against_the_file(pages: &Pages) {
+fn check_against_the_file((pages, _): &Answers) {
     assert_eq!(pages.len(), DEVICES);
     for (device, orders) in (0..DEVICES).zip(pages.values()) {
         let expected = (0..ORDERS).rev().filter(|at| at % DEVICES == device);
@@ -160,10 +148,10 @@ fn kill_9_of_an_import_loses_nothing_and_doubles_nothing() {
     let ran = whole.run(&["import", "orders", &file]).success();
     let takes = begun.elapsed();
     assert_eq!(ran.counts(), [ORDERS, ORDERS / 50, 0, 0]);
-    let reference = (walked(&whole), summed(&whole));
-    check_against_the_file(&reference.0);
-    assert_eq!(reference.1.0, ORDERS);
-    assert_eq!(reference.1.1[0]["kpiList"][4]["value"], "8.40", "refunds: 7 cents, 120 times");
+    let reference = served(&whole);
+    check_against_the_file(&reference);
+    assert_eq!(summed(&reference), ORDERS);
+    assert_eq!(reference.1[0]["kpiList"][4]["value"], "8.40", "refunds: 7 cents, 120 times");
 
     let seed = seed();
     println!("kill_9: KIOSQUE_SEED={seed}, an import takes {takes:?}");
@@ -193,23 +181,22 @@ fn kill_9_of_an_import_loses_nothing_and_doubles_nothing() {
 }
 
 /// Imports again; returns whether some orders, but not all, had been stored before.
-fn check_after_kill(
-    sandbox: &Sandbox,
-    file: &str,
-    reference: &(Pages, (usize, [Value; 2])),
-    round: usize,
-) -> bool {
+fn check_after_kill(sandbox: &Sandbox, file: &str, reference: &Answers, round: usize) -> bool {
     let kept = sandbox.verified();
-    let sums = summed(sandbox).0;
-    assert_eq!(sums, kept, "round {round}: what is stored is in the sums, and no more");
+    assert_eq!(
+        summed(&served(sandbox)),
+        kept,
+        "round {round}: what is stored is in the sums, and no more"
+    );
     let again = sandbox.run(&["import", "orders", file]).success();
     let [accepted, updated, unchanged, rejected] = again.counts();
     assert_eq!(accepted + kept, ORDERS, "round {round}: {}", again.stdout);
     assert_eq!(accepted + updated + unchanged + rejected, ORDERS + ORDERS / 50);
     assert_eq!(rejected, 0);
     assert_eq!(sandbox.verified(), ORDERS, "round {round}");
-    assert!(walked(sandbox) == reference.0, "round {round}: other pages");
-    assert_eq!(summed(sandbox), reference.1, "round {round}: other sums");
+    let answers = served(sandbox);
+    assert!(answers.0 == reference.0, "round {round}: other pages");
+    assert_eq!(answers.1, reference.1, "round {round}: other sums");
     0 < kept && kept < ORDERS
 }
 
@@ -231,111 +218,37 @@ fn a_session_survives_kill_9_of_the_server() {
     assert_eq!(code(&served, &token), 200);
 }
 
-#[test]
-fn kill_9_of_the_server_does_not_affect_a_concurrent_import() {
-    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let file = file();
-    let mut served = sandbox.serve();
-    let token = served.connect().log_in("walker", "secret");
-    let mut import = sandbox.command(&["import", "orders", "-"]);
-    let import = import.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut import = import.spawn().unwrap();
-    // It waits for the last line until a first server has been killed.
-    let (most, last) = file.trim_end().rsplit_once('\n').unwrap();
-    let mut input = import.stdin.take().unwrap();
-    input.write_all(most.as_bytes()).unwrap();
-    let mut rest = Some(input);
-    let begun = Instant::now();
-    // Each server is killed as soon as it has answered.
-    while import.try_wait().unwrap().is_none() {
-        let reply = served.connect().call(ORDERS_PATH, Some(&token), r#"{"deviceCode":"D0"}"#);
-        println!("{} orders are shown after {:?}", reply.success()["total"], begun.elapsed());
-        served.kill_9();
-        if let Some(mut input) = rest.take() {
-            writeln!(input, "\n{last}").unwrap();
-        }
-        served = sandbox.serve();
-    }
-    assert!(rest.is_none(), "no server was killed");
-    assert!(import.wait().unwrap().success());
-    drop(served);
-    sandbox.run(&["verify"]).success();
-    check_against_the_file(&walked(&sandbox));
-}
-
-/// Posts orders, a few at a time, until the server is gone; returns the acknowledged ones.
-fn post_until_killed(
-    mut caller: Client,
-    key: &str,
-    (name, seed): (&str, u64),
-    answers: &AtomicUsize,
-) -> String {
-    let mut rng = Rng::seeded(seed);
-    let (mut answered, mut posted) = (String::new(), 0);
-    loop {
-        let size = 1 + rng.below(30);
-        let body: String = (posted..posted + size).map(|at| streamed(name, at)).collect();
-        match caller.call_operator(ORDERS_CALL, key, &body) {
-            Ok(reply) => {
-                assert_eq!((reply.status, &reply.json["accepted"]), (200, &json!(size)));
-                answered.push_str(&body);
-                answers.fetch_add(1, Ordering::SeqCst);
-                posted += size;
-            }
-            Err(_) => return answered,
-        }
-    }
-}
-
-fn streamed(name: &str, at: usize) -> String {
-    let mut line = String::new();
-    put_order(&mut line, at, 0);
-    line.replace("\"K", &format!("\"{name}-"))
-}
-
 /// Orders are acknowledged after the durable commit: every acknowledged order exists when the
-/// server is back, the others may be sent again, and none is stored in part or twice.
+/// server is back, and none is stored in part or twice, also of a stream that was not answered. The
+/// same holds for sessions and fleets. Imports that run meanwhile are not affected.
 #[test]
-fn kill_9_of_a_server_loses_no_order_that_was_answered() {
+fn kill_9_of_a_server_loses_nothing_that_was_answered() {
     let rounds = size(10, 200);
-    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let key = sandbox.create_key(&["tills"]);
-    let key = key.as_str();
-    let seed = seed();
+    let sandbox = KIOSQUE.sandbox();
+    let load = Load::new(&sandbox);
+    let (key, seed) = (load.set_up(), seed());
     println!("kill_9: KIOSQUE_SEED={seed}");
-    let mut rng = Rng::seeded(seed);
-    let (mut answered, mut total) = (String::new(), 0);
-    for round in 0..=rounds {
+    let (mut rng, mut orders) = (Rng::seeded(seed), 0);
+    for round in 0..rounds {
         let mut served = sandbox.serve();
-        let sent = answered.lines().count();
-        let again = served.connect_operator().call_operator(ORDERS_CALL, key, &answered).unwrap();
-        assert_eq!(again.json["unchanged"], sent, "round {round}: {:?}", again.json);
-        total += sent;
-        if round == rounds {
-            break;
-        }
-        let wanted = 1 + rng.below(20);
-        let time = below_us(&mut rng, 20_000);
-        let answers = AtomicUsize::new(0);
-        let seeds = [(); 2].map(|()| rng.below(1 << 32) as u64);
-        answered = thread::scope(|scope| {
-            let posters = seeds.map(|seed| {
-                let (caller, name) = (served.connect_operator(), format!("r{round}-{seed}"));
-                let answers = &answers;
-                scope.spawn(move || post_until_killed(caller, key, (&name, seed), answers))
-            });
-            let mut caller = served.connect_operator();
-            scope.spawn(move || {
-                let mut at = 0..;
-                caller.stream_orders(key, || streamed(&format!("s{round}"), at.next().unwrap()))
-            });
-            wait_until("posts are answered", || answers.load(Ordering::SeqCst) >= wanted);
+        let wanted = load.succeeded(Kind::Orders) + 1 + rng.below(20);
+        let (time, seed) = (below_us(&mut rng, 20_000), rng.below(1 << 32) as u64);
+        thread::scope(|scope| {
+            let _stopping = load.stopping();
+            load.start(scope, &served, &key, seed);
+            load.start_streaming(scope, &served, &key);
+            wait_until("posts are answered", || load.succeeded(Kind::Orders) >= wanted);
             thread::sleep(time);
+            load.stop();
             served.kill_9();
-            posters.map(|poster| poster.join().unwrap()).concat()
         });
-        sandbox.run(&["verify"]).success();
+        let (found, counts) = compare(&sandbox, &load.known.events(), u64::MAX);
+        assert_eq!(found, [""; 0], "round {round}");
+        orders = counts.orders;
     }
-    println!("{total} orders were answered before a kill");
-    assert!(total > 0);
+    let answers = load.answers.lock().unwrap();
+    println!("{orders} orders were acknowledged before a kill; {answers:?}");
+    assert_eq!(*load.unclear.lock().unwrap(), [""; 0]);
+    assert!(orders > 0 && load.succeeded(Kind::Commands) > 0);
+    assert!(!answers.contains_key("command 1"), "{answers:?}");
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kiosque_testkit::blocking::Client;
-use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH};
+use kiosque_testkit::{BY_DEVICE_PATH, DEVICES_PATH, ORDERS_PATH, SUMMARY_PATH, Served};
 use serde_json::{Value, json};
 
 /// Returns every record of a paged call, and checks that the pages agree with their totals.
@@ -55,4 +55,16 @@ pub(crate) fn all_orders(caller: &mut Client, token: &str) -> BTreeMap<String, V
             (code, orders)
         })
         .collect()
+}
+
+/// The pages of the orders of the selected group, and the sums of the first days of 2026, in all
+/// and by device.
+pub(crate) type Answers = (BTreeMap<String, Vec<Value>>, [Value; 2]);
+
+pub(crate) fn answers(served: &Served, token: &str) -> Answers {
+    let mut caller = served.connect();
+    let range = r#"{"startTimestamp":1767139200000,"endTimestamp":1767830400000}"#;
+    let sums = [SUMMARY_PATH, BY_DEVICE_PATH]
+        .map(|path| caller.call(path, Some(token), range).success().clone());
+    (all_orders(&mut caller, token), sums)
 }

@@ -23,6 +23,7 @@ use kiosque_testkit::{
 use serde_json::{Value, json};
 
 use crate::KIOSQUE;
+use crate::disk::load::Stopping;
 use crate::disk::preload::compiled;
 
 const DEVICES: i64 = 8;
@@ -402,15 +403,6 @@ fn run(size: Size, more: &[&str], mut before_sample: impl FnMut(&Served)) -> Vec
     });
     sandbox.run(&["verify"]).success();
     mix.growth(&samples)
-}
-
-/// Ends the clients, also when the test fails.
-struct Stopping<'t>(&'t AtomicBool);
-
-impl Drop for Stopping<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
-    }
 }
 
 #[test]

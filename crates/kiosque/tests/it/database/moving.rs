@@ -1,25 +1,14 @@
 //! `kiosque move`: the data of a directory is taken over, also after a move that was killed.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
 use kiosque_testdb::{Durability, Server};
-use kiosque_testkit::{
-    BY_DEVICE_PATH, DEVICES_PATH, Ran, SUMMARY_PATH, Served, TOKEN_PATH, size, sql, wait_until,
-};
-use serde_json::Value;
+use kiosque_testkit::{DEVICES_PATH, Ran, SUMMARY_PATH, Served, TOKEN_PATH, size, sql, wait_until};
 
 use super::{UNHURRIED, address, create_data, fleet, log_in, node, order, order_id};
-use crate::{KIOSQUE, pages, shell};
-
-pub(super) fn answers(served: &Served, token: &str) -> (BTreeMap<String, Vec<Value>>, [Value; 2]) {
-    let mut caller = served.connect();
-    let range = r#"{"startTimestamp":1767225600000,"endTimestamp":1767830400000}"#;
-    let sums = [SUMMARY_PATH, BY_DEVICE_PATH]
-        .map(|path| caller.call(path, Some(token), range).success().clone());
-    (pages::all_orders(&mut caller, token), sums)
-}
+use crate::pages::answers;
+use crate::{KIOSQUE, shell};
 
 /// Starts a move, ends it by a signal while the database holds it, and returns how many orders had
 /// been copied by then.

@@ -12,10 +12,10 @@ use kiosque_testdb::{Durability, Server};
 use kiosque_testkit::blocking::Client;
 use kiosque_testkit::{ORDERS_CALL, Program, Sandbox, Served, runs, wait_until};
 
-use super::moving::answers;
 use super::{UNHURRIED, create_data, log_in, node, order, order_id, use_of};
 use crate::KIOSQUE;
 use crate::kill_9::copy_data;
+use crate::pages::answers;
 
 const OTHER: &str = "KIOSQUE_OTHER_PROGRAM";
 /// Orders of a post and of an import.

@@ -24,7 +24,7 @@ pub(super) enum Change {
 /// A change with the positions in the log of changes when it was requested and when it was answered
 /// with success.
 #[derive(Clone, Debug)]
-pub(super) struct Event {
+pub(crate) struct Event {
     pub(super) asked: u64,
     pub(super) answered: Option<u64>,
     pub(super) change: Change,
@@ -32,7 +32,7 @@ pub(super) struct Event {
 
 /// All changes that clients requested.
 #[derive(Debug, Default)]
-pub(super) struct Known(Mutex<Vec<Event>>);
+pub(crate) struct Known(Mutex<Vec<Event>>);
 
 /// The least and the most that can be stored.
 #[derive(Debug, Default)]
@@ -59,7 +59,7 @@ impl Known {
     }
 
     /// Returns all changes, in the order in which they were requested.
-    pub(super) fn events(&self) -> Vec<Event> {
+    pub(crate) fn events(&self) -> Vec<Event> {
         let mut events = self.0.lock().unwrap().clone();
         events.sort_by_key(|event| event.asked);
         events
@@ -68,16 +68,16 @@ impl Known {
 
 /// The counts of a check.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts {
+pub(crate) struct Counts {
     /// Acknowledged orders that were looked for.
-    pub(super) orders: usize,
+    pub(crate) orders: usize,
     /// Replaced tokens that were tried.
     pub(super) tokens: usize,
 }
 
 /// Compares the data of a sandbox with what was known at a position of the log: `verify`, the
 /// export of all orders, the pages of a server, and the tokens. Returns a line for each difference.
-pub(super) fn compare(sandbox: &Sandbox, events: &[Event], at: u64) -> (Vec<String>, Counts) {
+pub(crate) fn compare(sandbox: &Sandbox, events: &[Event], at: u64) -> (Vec<String>, Counts) {
     let mut found = Vec::new();
     let events: Vec<&Event> = events.iter().filter(|event| event.asked <= at).collect();
     let is_answered = |event: &Event| event.answered.is_some_and(|answered| answered <= at);

@@ -20,7 +20,7 @@ use super::{DEVICES, fleet};
 
 /// What changes the data; each counts its successes.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Orders,
     Sessions,
     Commands,
@@ -28,13 +28,13 @@ pub(super) enum Kind {
 }
 
 /// The clients of one test, over all servers that it starts.
-pub(super) struct Load<'t> {
+pub(crate) struct Load<'t> {
     sandbox: &'t Sandbox,
-    pub(super) known: Known,
+    pub(crate) known: Known,
     /// Answers to the clients by their kind, for a report.
-    pub(super) answers: Mutex<BTreeMap<String, usize>>,
+    pub(crate) answers: Mutex<BTreeMap<String, usize>>,
     /// Answers and results that no client can act on.
-    pub(super) unclear: Mutex<Vec<String>>,
+    pub(crate) unclear: Mutex<Vec<String>>,
     succeeded: [AtomicUsize; 4],
     stop: AtomicBool,
     /// Numbers that make the ids of orders and the fleets unique.
@@ -43,7 +43,7 @@ pub(super) struct Load<'t> {
 }
 
 impl<'t> Load<'t> {
-    pub(super) fn new(sandbox: &'t Sandbox) -> Load<'t> {
+    pub(crate) fn new(sandbox: &'t Sandbox) -> Load<'t> {
         Load {
             sandbox,
             known: Known::default(),
@@ -57,7 +57,7 @@ impl<'t> Load<'t> {
     }
 
     /// Returns how often a kind of client has succeeded.
-    pub(super) fn succeeded(&self, kind: Kind) -> usize {
+    pub(crate) fn succeeded(&self, kind: Kind) -> usize {
         self.succeeded[kind as usize].load(Ordering::SeqCst)
     }
 
@@ -70,7 +70,7 @@ impl<'t> Load<'t> {
 
     /// Starts two clients that post orders, one that replaces sessions, one that reads, and one
     /// that runs commands. They end at [`Load::stop`], and at the end of the server.
-    pub(super) fn start<'s>(
+    pub(crate) fn start<'s>(
         &'s self,
         scope: &'s Scope<'s, '_>,
         served: &Served,
@@ -102,14 +102,32 @@ impl<'t> Load<'t> {
         scope.spawn(move || self.until_stopped(self.post(caller, key, Rng::seeded(seed))));
     }
 
+    /// Starts a client that sends orders in one request until the server ends.
+    pub(crate) fn start_streaming<'s>(
+        &'s self,
+        scope: &'s Scope<'s, '_>,
+        served: &Served,
+        key: &'s str,
+    ) {
+        let (mut caller, mut rng) = (served.connect_operator(), Rng::seeded(0));
+        scope.spawn(move || {
+            caller.stream_orders(key, || {
+                thread::sleep(Duration::from_millis(1));
+                let (orders, lines) = self.new_orders(1, &mut rng);
+                self.note(self.position(), false, Change::Orders(orders));
+                lines
+            })
+        });
+    }
+
     /// Ends all clients after what they are doing.
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::SeqCst);
     }
 
     /// Ends the clients when the test fails, too.
-    pub(super) fn stopping(&self) -> Stopping<'_, 't> {
-        Stopping(self)
+    pub(crate) fn stopping(&self) -> Stopping<'_> {
+        Stopping(&self.stop)
     }
 
     fn goes_on(&self) -> bool {
@@ -159,7 +177,7 @@ impl<'t> Load<'t> {
     }
 
     /// Runs the commands that make the data, and returns the operator's key.
-    pub(super) fn set_up(&self) -> String {
+    pub(crate) fn set_up(&self) -> String {
         let asked = self.position();
         let key = super::set_up(self.sandbox);
         self.note_set_up(asked);
@@ -287,12 +305,12 @@ impl<'t> Load<'t> {
     }
 }
 
-/// Stops the clients when it is dropped.
-pub(super) struct Stopping<'l, 't>(&'l Load<'t>);
+/// Ends clients when it is dropped, also when the test fails.
+pub(crate) struct Stopping<'t>(pub(crate) &'t AtomicBool);
 
-impl Drop for Stopping<'_, '_> {
+impl Drop for Stopping<'_> {
     fn drop(&mut self) {
-        self.0.stop();
+        self.0.store(true, Ordering::SeqCst);
     }
 }
 
