@@ -101,17 +101,37 @@ fn impossible_links_are_reported() {
     sandbox.run(&LINK).failure();
 }
 
-/// Returns a page, as a person sees it who has signed in with a new key.
+/// A session of the console, with a new key.
+pub(crate) struct Session<'s> {
+    sandbox: &'s Sandbox,
+    base: String,
+}
+
+impl Session<'_> {
+    pub(crate) fn open<'s>(sandbox: &'s Sandbox, served: &Served) -> Session<'s> {
+        let session = Session { sandbox, base: format!("https://{}/console/", served.operator()) };
+        let form = format!("key={}", sandbox.create_key(&["reader"]));
+        session.send("login", &["--header", "Sec-Fetch-Site: same-origin", "--data", &form]);
+        session
+    }
+
+    /// Returns a page.
+    pub(crate) fn ask(&self, page: &str) -> String {
+        self.send(page, &[])
+    }
+
+    fn send(&self, page: &str, arguments: &[&str]) -> String {
+        let cookies = self.sandbox.path("cookies");
+        let mut curl = Command::new("curl");
+        curl.args(["--silent", "--show-error", "--fail", "--cacert"]);
+        curl.arg(self.sandbox.certificate()).args(arguments);
+        curl.arg("--cookie").arg(&cookies).arg("--cookie-jar").arg(&cookies);
+        Ran::of(curl.arg(format!("{}{page}", self.base))).success().stdout
+    }
+}
+
 fn page(sandbox: &Sandbox, path: &str) -> String {
-    let key = sandbox.create_key(&["reader"]);
-    let served = sandbox.serve();
-    let console = format!("https://{}/console", served.operator());
-    let (login, form) = (format!("{console}/login"), format!("key={key}"));
-    let signed_in =
-        curl(sandbox, &["--header", "Sec-Fetch-Site: same-origin", "--data", &form, &login]);
-    let (_, cookie) = signed_in.split_once("__Host-kiosque=").unwrap();
-    let cookie = format!("__Host-kiosque={}", cookie.split(';').next().unwrap());
-    curl(sandbox, &["--cookie", &cookie, &format!("{console}/{path}")])
+    Session::open(sandbox, &sandbox.serve()).ask(path)
 }
 
 /// Intake shows the last lines that an import rejected, with card numbers masked.
