@@ -11,20 +11,19 @@ mod waiting;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use kiosque_broker::{
     Broker, BrokerOptions, DeviceLists, Listeners, WorkerLogin, broker_limits, serve,
 };
 use kiosque_client::session::SessionParts;
-use kiosque_clock::{Clock, Entropy};
+use kiosque_client::{Request, Transport};
 use kiosque_listener::tls::{Certificate, Identity};
 use kiosque_listener::{Listener, PlainListener};
 use kiosque_testkit::{Client, DEVICES_PATH, LoggedIn, Reply, SWITCH_PATH, TOKEN_PATH, TestServer};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::client::profile;
+use crate::client::timed_profile;
 
 const LOG_IN: &str = r#"{"username":"ops","password":"secret"}"#;
 
@@ -57,15 +56,23 @@ async fn broker_with(
 
 /// Returns the options of a broker for these workers, with the usual limits.
 fn options(server: &TestServer, workers: Vec<WorkerLogin>) -> BrokerOptions {
-    let clock = Clock::Manual(Arc::new(server.now().0.into()));
-    let profile = profile(server, "secret").time_and_chance(clock, Entropy::system());
     BrokerOptions {
-        session: profile.into_session_parts().unwrap(),
+        session: timed_profile(server, "secret").into_session_parts().unwrap(),
         upstream: format!("https://{}/v8", server.address),
         workers,
         device_lists: DeviceLists::InTheirGroup,
         limits: broker_limits(),
     }
+}
+
+/// Calls `see` with each request that a broker sends.
+fn observe(parts: &mut SessionParts, see: impl Fn(&Request) + Send + Sync + 'static) {
+    let transport = parts.transport.clone();
+    parts.transport = Transport::from_fn(move |request, token| {
+        see(&request);
+        let transport = transport.clone();
+        Box::pin(async move { transport.send(request, token).await })
+    });
 }
 
 impl LocalBroker {

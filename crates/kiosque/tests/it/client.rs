@@ -3,33 +3,37 @@
 mod sharing;
 mod walking;
 
+use std::sync::Arc;
+
 use kiosque_client::session::Pace;
 use kiosque_client::{Account, Profile};
+use kiosque_clock::{Clock, Entropy};
 use kiosque_store::AuditQuery;
-use kiosque_testkit::{FleetToml, OrderLine, TestServer};
+use kiosque_testkit::{FleetToml, OrderLine, TestServer, cheap_hash};
 
 pub(super) const GROUPS: [&str; 3] = ["north", "south", "west"];
 const DEVICES: [&str; 2] = ["1", "2"];
 
-/// Starts a server with three groups of two devices, each with some orders.
-pub(super) async fn server() -> TestServer {
-    let mut fleet = FleetToml::new();
+/// Returns three groups of two devices, and an account of all groups with this password.
+pub(super) fn fleet(password: &str) -> FleetToml {
+    let mut fleet = FleetToml::new().product("cola", "Cola", "EUR");
     for group in GROUPS {
         fleet = fleet.group(group, group);
+        for device in DEVICES {
+            fleet = fleet.device(&format!("{group}-{device}"), "Kiosk", group);
+        }
     }
-    fleet = fleet.cheap_account("ops", &GROUPS).product("cola", "Cola", "EUR");
-    for (group, device) in kiosks() {
-        fleet = fleet.device(&format!("{group}-{device}"), "Kiosk", group);
-    }
-    let server = TestServer::start(fleet).await;
-    for (group, device) in kiosks() {
-        server.import_valid(orders(&format!("{group}-{device}"), 0..30)).await;
-    }
-    server
+    fleet.account_with_hash("ops", &cheap_hash(password), &GROUPS)
 }
 
-fn kiosks() -> impl Iterator<Item = (&'static str, &'static str)> {
-    GROUPS.into_iter().flat_map(|group| DEVICES.map(|device| (group, device)))
+/// Starts a server whose devices have some orders.
+pub(super) async fn server() -> TestServer {
+    let server = TestServer::start(fleet("secret")).await;
+    for device in GROUPS.iter().flat_map(|group| DEVICES.map(|device| format!("{group}-{device}")))
+    {
+        server.import_valid(orders(&device, 0..30)).await;
+    }
+    server
 }
 
 /// Returns orders of a device, as NDJSON.
@@ -49,6 +53,12 @@ pub(super) fn profile(server: &TestServer, password: &str) -> Profile {
     let base = format!("https://{}/v8", server.address);
     let profile = Profile::new(&base, "ops", password).unwrap();
     profile.ca_file(&server.certificate_file()).unwrap()
+}
+
+/// Returns the profile with the clock of the server, whose sessions end by it.
+pub(super) fn timed_profile(server: &TestServer, password: &str) -> Profile {
+    let clock = Clock::Manual(Arc::new(server.now().0.into()));
+    profile(server, password).time_and_chance(clock, Entropy::system())
 }
 
 /// Returns how often this event is in the audit trail.

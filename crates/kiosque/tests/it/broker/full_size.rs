@@ -5,35 +5,22 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use kiosque_testkit::{
-    Client, DEVICES_PATH, FleetToml, ORDERS_PATH, TOKEN_PATH, cheap_hash, is_soak, size,
-};
+use kiosque_testkit::{Client, DEVICES_PATH, ORDERS_PATH, TOKEN_PATH, is_soak, size};
 use tokio::task::JoinSet;
 
 use super::flags::status;
 use super::program::Place;
 use super::{LOG_IN, Worker};
-use crate::client::{GROUPS, orders};
+use crate::client::{GROUPS, fleet, orders};
 
 const WORKERS: usize = 8;
 
 /// A server with three groups of two devices, one of which has orders.
 fn place() -> Place {
-    let place = Place::with(fleet("secret"));
+    let place = Place::with(fleet("secret").cheap_account("other", &GROUPS));
     let lines = GROUPS.map(|group| orders(&format!("{group}-1"), 0..30));
     place.sandbox.import(lines.concat());
     place
-}
-
-fn fleet(password: &str) -> FleetToml {
-    let mut fleet = FleetToml::new().product("cola", "Cola", "EUR");
-    for group in GROUPS {
-        fleet = fleet.group(group, group);
-        for number in 1..=2 {
-            fleet = fleet.device(&format!("{group}-{number}"), "Kiosk", group);
-        }
-    }
-    fleet.account_with_hash("ops", &cheap_hash(password), &GROUPS).cheap_account("other", &GROUPS)
 }
 
 /// The pages that each worker has read.

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use http_body_util::Full;
 use kiosque_broker::{BrokerOptions, DeviceLists, WorkerLogin, broker_limits};
-use kiosque_client::Transport;
-use kiosque_client::session::SessionParts;
+use kiosque_client::Request;
 use kiosque_contract::ENDPOINTS;
 use kiosque_model::Limits;
 use kiosque_testkit::{
@@ -18,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
-use super::{LOG_IN, LocalBroker, Worker, broker, broker_with, options};
+use super::{LOG_IN, LocalBroker, Worker, broker, broker_with, observe, options};
 use crate::client::server;
 
 /// Starts a broker whose workers have their own names.
@@ -198,23 +197,15 @@ async fn a_closed_group_of_one_worker_is_no_refusal_for_another() {
     south.list_devices().await;
 }
 
-/// Records the paths of the calls that a broker sends.
-fn record_paths(parts: &mut SessionParts, paths: &Arc<Mutex<Vec<String>>>) {
-    let (transport, paths) = (parts.transport.clone(), Arc::clone(paths));
-    parts.transport = Transport::from_fn(move |request, token| {
-        paths.lock().unwrap().push(request.path.to_string());
-        let transport = transport.clone();
-        Box::pin(async move { transport.send(request, token).await })
-    });
-}
-
 /// ADDR-3, ADDR-4: the broker sends the business calls of the interface on, as they are, and
 /// answers every other path itself.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_path_but_those_of_the_interface_is_passed_on() {
     let server = server().await;
-    let paths = Arc::default();
-    let local = broker(&server, |parts| record_paths(parts, &paths)).await;
+    let paths = Arc::new(Mutex::new(Vec::<String>::new()));
+    let sent = Arc::clone(&paths);
+    let see = move |request: &Request| sent.lock().unwrap().push(request.path.to_string());
+    let local = broker(&server, |parts| observe(parts, see)).await;
     let mut worker = local.worker("north").await;
     worker.list_devices().await;
     paths.lock().unwrap().clear();

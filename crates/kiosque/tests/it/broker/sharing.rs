@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use kiosque_client::session::Pace;
-use kiosque_testkit::{ORDERS_PATH, TOKEN_PATH, eventually};
+use kiosque_testkit::{TOKEN_PATH, eventually};
 use tokio::task::JoinSet;
 
 use super::{LOG_IN, broker};
@@ -65,28 +65,4 @@ async fn a_wrong_password_of_the_account_is_sent_once() {
         }
     }
     assert_eq!(trail(&server, "loginRefused").await, 1);
-}
-
-/// AUTH-16: a call whose turn does not come is answered with -4, and a note says why.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_that_waits_too_long_is_answered_with_a_note() {
-    let server = server().await;
-    let (hold_max, wait_max) = (Duration::from_secs(3_600), Duration::from_millis(200));
-    let held = Pace { hold_from: 1, hold_first: hold_max, hold_max, wait_max, ..Pace::default() };
-    let local = broker(&server, |parts| parts.pace = held).await;
-    let mut client = local.connect().await;
-    let mut token = None;
-    eventually("a login takes less than the longest wait", async || {
-        let reply = client.call(TOKEN_PATH, None, LOG_IN).await;
-        token = reply.data()["accessToken"].as_str().map(str::to_owned);
-        token.is_some()
-    })
-    .await;
-    server.log_in("ops").await;
-    let body = r#"{"deviceCode":"north-1"}"#;
-    let reply = client.call(ORDERS_PATH, token.as_deref(), body).await;
-    assert_eq!((reply.status, reply.code()), (200, -4), "{reply:?}");
-    assert_eq!(reply.headers["kiosque-broker"], "own");
-    assert!(reply.headers["kiosque-broker-note"].starts_with("gave up after "), "{reply:?}");
-    assert_eq!(trail(&server, "login").await, 2);
 }

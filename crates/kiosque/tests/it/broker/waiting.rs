@@ -2,37 +2,32 @@
 
 use std::sync::{Arc, Mutex};
 
-use kiosque_client::Transport;
+use kiosque_client::Request;
 use kiosque_client::session::SessionParts;
 use kiosque_testkit::{CHANGES_PATH, LOGOUT_PATH, Reply, TestServer, eventually};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use super::{LocalBroker, Worker, broker};
+use super::{LocalBroker, Worker, broker, observe};
 use crate::client::{orders, server, trail};
 
 /// The waits of the requests for changes that a broker has sent, in seconds.
 type Waits = Arc<Mutex<Vec<u64>>>;
-
-fn record_waits(parts: &mut SessionParts, waits: &Waits) {
-    let (transport, waits) = (parts.transport.clone(), Arc::clone(waits));
-    parts.transport = Transport::from_fn(move |request, token| {
-        if request.path == CHANGES_PATH {
-            let body: Value = serde_json::from_slice(&request.body).unwrap();
-            waits.lock().unwrap().push(body["waitSeconds"].as_u64().unwrap_or_default());
-        }
-        let transport = transport.clone();
-        Box::pin(async move { transport.send(request, token).await })
-    });
-}
 
 async fn recording_broker(
     server: &TestServer,
     change: impl FnOnce(&mut SessionParts),
 ) -> (LocalBroker, Waits) {
     let waits = Waits::default();
+    let sent = Arc::clone(&waits);
+    let see = move |request: &Request| {
+        if request.path == CHANGES_PATH {
+            let body: Value = serde_json::from_slice(&request.body).unwrap();
+            sent.lock().unwrap().push(body["waitSeconds"].as_u64().unwrap_or_default());
+        }
+    };
     let local = broker(server, |parts| {
-        record_waits(parts, &waits);
+        observe(parts, see);
         change(parts);
     });
     (local.await, waits)

@@ -1,15 +1,13 @@
 //! Many callers, one session.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use kiosque_client::session::{Pace, SessionCounts};
 use kiosque_client::{Account, Device, Error, Profile};
-use kiosque_clock::{Clock, Entropy};
 use kiosque_testkit::{eventually, size};
 use tokio::task::JoinSet;
 
-use super::{GROUPS, account, profile, server, trail};
+use super::{GROUPS, account, profile, server, timed_profile, trail};
 
 /// AUTH-12: a thousand tasks in three groups use one login, and each sees its own group alone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -152,17 +150,15 @@ async fn a_group_that_cannot_be_selected_is_refused_alone() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stored_session_needs_no_login() {
     let server = server().await;
-    let clock = |profile: Profile| {
-        profile.time_and_chance(Clock::Manual(Arc::new(server.now().0.into())), Entropy::system())
-    };
-    let first = Account::open(clock(profile(&server, "secret"))).unwrap();
+    let first = Account::open(timed_profile(&server, "secret")).unwrap();
     assert_eq!(first.session().stored().await.unwrap(), None);
     first.group("south").unwrap().devices().await.unwrap();
     let stored = first.session().stored().await.unwrap();
     let text = serde_json::to_string(&stored).unwrap();
     assert!(!format!("{stored:?}").contains(&text[20..40]), "{stored:?}");
 
-    let resumed = clock(profile(&server, "wrong")).resume(serde_json::from_str(&text).unwrap());
+    let profile = timed_profile(&server, "wrong");
+    let resumed = profile.resume(serde_json::from_str(&text).unwrap());
     let second = Account::open(resumed).unwrap();
     let device = |devices: Vec<Device>| devices[0].code().to_owned();
     let south = second.group("south").unwrap().devices().await.unwrap();
@@ -175,11 +171,7 @@ async fn a_stored_session_needs_no_login() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_is_replaced_while_a_program_runs() {
     let server = server().await;
-    let open = || {
-        let clock = Clock::Manual(Arc::new(server.now().0.into()));
-        let profile = profile(&server, "secret").time_and_chance(clock, Entropy::system());
-        Account::open(profile).unwrap()
-    };
+    let open = || Account::open(timed_profile(&server, "secret")).unwrap();
     let (first, second) = (open(), open());
     first.default_group().devices().await.unwrap();
     second.group("south").unwrap().devices().await.unwrap();
