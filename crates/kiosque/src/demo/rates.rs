@@ -23,20 +23,3 @@ pub(super) fn rates(today: Date) -> Vec<DatedRate> {
     }
     rates
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_currency_of_the_demo_has_a_rate_on_every_day_of_its_orders() {
-        let today: Date = jiff::civil::date(2026, 3, 31);
-        let first = Day::of(today.saturating_sub(i64::from(DAYS).days()));
-        let rates = rates(today);
-        for product in super::super::fleet::fleet().products {
-            let currency = product.currency.unwrap();
-            let rated = rates.iter().any(|rate| rate.currency == currency && rate.day <= first);
-            assert!(currency.code() == "USD" || rated, "{currency}");
-        }
-    }
-}

@@ -135,13 +135,13 @@ fn introduces_all(served: &Served) {
     assert!(said.contains("AIR-001 to AIR-003, EUR, deactivated\n"), "{said}");
 }
 
-/// The month that the demo ends with has sales in every currency, and a rate for each.
+/// The days of the demo have sales in every currency, and a rate for each.
 fn check_dollars(served: &Served) {
     let (mut caller, token, groups) = log_in(served);
     for group in groups {
-        // March 2026, UTC.
+        // From the end of January to the end of March 2026.
         let body = format!(
-            r#"{{"groupId":{},"startTimestamp":1772323200000,"endTimestamp":1775001600000}}"#,
+            r#"{{"groupId":{},"startTimestamp":1769731200000,"endTimestamp":1775088000000}}"#,
             group["groupId"]
         );
         let summary = caller.call(SUMMARY_PATH, Some(&token), &body);
