@@ -411,11 +411,6 @@ impl Served {
         (client, token)
     }
 
-    /// Opens a connection that trusts this certificate instead of the server's own.
-    pub fn connect_trusting(&self, certificate: &Path) -> Client {
-        Client::connect(self.address(), certificate)
-    }
-
     /// Trusts the certificate in another file from now on.
     pub fn trust(&mut self, certificate: &Path) {
         certificate.clone_into(&mut self.certificate);

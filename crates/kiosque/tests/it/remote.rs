@@ -71,6 +71,11 @@ impl Place {
         command
     }
 
+    /// Starts a command, which is killed when the result is dropped.
+    fn spawn(&self, args: &[&str]) -> Served {
+        Served::spawn(&mut self.command(args), &self.sandbox.certificate())
+    }
+
     fn run(&self, args: &[&str]) -> Ran {
         Ran::of(&mut self.command(args))
     }

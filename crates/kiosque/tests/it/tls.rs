@@ -88,7 +88,7 @@ fn a_certificate_is_read_again_when_it_changes_and_on_hangup() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let other = KIOSQUE.sandbox_with(fleet(), "UTC");
     drop(other.serve());
-    let served = sandbox.serve();
+    let mut served = sandbox.serve();
     let mut open = served.connect();
     open.log_in("walker", "secret");
     served.signal("HUP");
@@ -103,8 +103,8 @@ fn a_certificate_is_read_again_when_it_changes_and_on_hangup() {
     std::thread::sleep(Duration::from_millis(1_500));
     let said = served.stderr();
     assert_eq!(said.matches("the current one stays in use").count(), 1, "{said}");
-    std::fs::write(sandbox.path("old.pem"), old).unwrap();
-    served.connect_trusting(&sandbox.path("old.pem")).log_in("walker", "secret");
+    served.trust(sandbox.file("old.pem", old).as_ref());
+    served.connect().log_in("walker", "secret");
 
     for name in ["tls/key.pem", "tls/cert.pem"] {
         let moving = sandbox.path("moving");
@@ -114,7 +114,7 @@ fn a_certificate_is_read_again_when_it_changes_and_on_hangup() {
     wait_until("the new certificate is read", || {
         served.stderr().matches("the certificate was reloaded").count() == 2
     });
-    // Trusts the new one alone.
+    served.trust(&sandbox.certificate());
     served.connect().log_in("walker", "secret");
     open.log_in("walker", "secret");
 }

@@ -1,22 +1,12 @@
 //! Every command against the demonstration fleet, as people and programs see it.
 
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
-
-use kiosque_testkit::{Ran, Sandbox};
 use serde_json::Value;
 
+use super::Place;
 use crate::{KIOSQUE, demo};
 
 const CALL: &str = "third-center-web/openapi/v1/kioskDevice/devicePage?size=2";
 const MARCH: [&str; 4] = ["--since", "2026-03-01", "--until", "2026-04-01"];
-
-fn run(sandbox: &Sandbox, args: &[&str]) -> Ran {
-    let mut command = KIOSQUE.command();
-    command.env("XDG_CONFIG_HOME", sandbox.path("config"));
-    command.env("XDG_RUNTIME_DIR", sandbox.path("run"));
-    Ran::of(command.arg("remote").args(args).current_dir(sandbox.directory.path()))
-}
 
 /// Every command, by the name of its snapshot. A month of the past is complete, and no device of
 /// the demo has been active since.
@@ -56,16 +46,14 @@ fn beginning(text: &str) -> String {
 #[test]
 fn every_command_answers_in_each_format() {
     let sandbox = KIOSQUE.sandbox();
-    let password = sandbox.file("pw", "kiosque-demo\n");
-    std::fs::set_permissions(&password, Permissions::from_mode(0o600)).unwrap();
-    let demo = demo::start_quiet(&sandbox, "2026-03-31");
-    let login = ["login", "--url", &demo.base, "--username", "demo", "--password-file", "pw"];
-    let login = [&login[..], &["--ca-file", "data/tls/cert.pem"]].concat();
-    run(&sandbox, &login).success();
+    let server = demo::start_quiet(&sandbox, "2026-03-31");
+    let place = Place { sandbox, server };
+    let password = place.write_password("pw", "kiosque-demo");
+    place.run(&place.login("demo", &password)).success();
     for (name, args) in commands() {
-        let table = run(&sandbox, &args).success();
+        let table = place.run(&args).success();
         insta::assert_snapshot!(format!("remote_{name}"), beginning(&table.stdout));
-        let of = |format| run(&sandbox, &[&args[..], &["--output", format]].concat()).success();
+        let of = |format| place.run(&[&args[..], &["--output", format]].concat()).success();
         let json = of("json").stdout;
         assert_eq!(json.lines().count(), 1, "{name}");
         serde_json::from_str::<Value>(&json).unwrap();

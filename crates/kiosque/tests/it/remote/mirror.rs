@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use kiosque_testkit::{FleetToml, OrderLine, Program, Ran, Served, cheap_hash, wait_until};
+use kiosque_testkit::{FleetToml, OrderLine, Program, Ran, cheap_hash, wait_until};
 use serde_json::{Value, json};
 
 use super::{PASSWORD, Place};
@@ -103,7 +103,7 @@ fn a_copy_is_whole_after_kills_and_faults() {
     let count = || place.on_copy("select count(*), coalesce(max(change_no), 0) from orders");
     let mut before = 0;
     for round in 0..3 {
-        let mut copying = Served::spawn(&mut place.command(&MIRROR), &place.sandbox.path("none"));
+        let mut copying = place.spawn(&MIRROR);
         wait_until("some more were copied", || {
             let file = place.sandbox.path("orders.db");
             let is_empty = file.metadata().is_ok_and(|file| file.len() == 0);
@@ -251,7 +251,7 @@ fn a_copy_is_followed_and_belongs_to_its_account() {
     place.import("N-1", 2);
     place.log_in();
     let watch = [&MIRROR[..], &["--watch", "20ms"]].concat();
-    let watching = Served::spawn(&mut place.command(&watch), &place.sandbox.path("none"));
+    let watching = place.spawn(&watch);
     watching.stdout_until("south: ");
     place.import_lines(&[sale("new", "N-2", 990)]);
     wait_until("the new order is copied", || {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use kiosque_testkit::{ORDERS_PATH, OrderLine, Ran, Served, sql};
+use kiosque_testkit::{ORDERS_PATH, OrderLine, Ran, sql};
 use serde_json::{Value, json};
 
 use super::{PASSWORD, Place};
@@ -177,7 +177,7 @@ fn changes_go_on_after_the_cursor() {
     assert_eq!(read(&["--after", &cursor]).0, 2);
 
     let args = ["changes", "--after", &cursor, "--watch", "20ms", "--output", "ndjson"];
-    let watching = Served::spawn(&mut place.command(&args), &place.sandbox.path("none"));
+    let watching = place.spawn(&args);
     watching.stdout_until("N-2-1");
     place.import("N-2", 3);
     let said = watching.stdout_until("N-2-2");
@@ -204,7 +204,7 @@ fn watched_orders_are_printed_once() {
     place.import("N-1", 2);
     place.log_in();
     let args = ["orders", "--all-devices", "--watch", "20ms", "--output", "ndjson"];
-    let watching = Served::spawn(&mut place.command(&args), &place.sandbox.path("none"));
+    let watching = place.spawn(&args);
     watching.stdout_until("N-1-1");
     place.import("N-1", 4);
     place.import("N-2", 1);
@@ -221,7 +221,7 @@ fn a_list_that_is_sorted_another_way_is_noticed() {
     place.import("N-1", 2);
     let _proxy = place.log_in_through(&["resort(orders)"]);
     let args = ["orders", "--device", "N-1", "--watch", "20ms", "--output", "ndjson"];
-    let watching = Served::spawn(&mut place.command(&args), &place.sandbox.path("none"));
+    let watching = place.spawn(&args);
     let said = watching.stdout_until("N-1-0");
     place.import("N-1", 4);
     watching.stderr_until(r#"order 2 of device "N-1" was "N-1-0" and is "N-1-2" now"#);
@@ -240,8 +240,7 @@ fn a_failed_round_loses_no_change() {
         let _proxy = place.log_in_through(&[fault]);
         let columns = ["--columns", "orderId"];
         let args = ["changes", "--size", "2", "--watch", "20ms", "--output", output];
-        let mut command = place.command(&[&args[..], &columns].concat());
-        let watching = Served::spawn(&mut command, &place.sandbox.path("none"));
+        let watching = place.spawn(&[&args[..], &columns].concat());
         let said = watching.stdout_until("N-1-2");
         let is_of_id = |it: char| it.is_ascii_alphanumeric() || it == '-';
         let words = said.split(|it: char| !is_of_id(it));
@@ -267,8 +266,7 @@ fn a_failed_round_repeats_no_order() {
     assert_eq!(all.len(), 1_205);
     for (more, expected) in [(&[][..], &all[..]), (&["--limit", "901"], &all[..901])] {
         let _proxy = place.log_in_through(&[fault]);
-        let mut command = place.command(&[&args[..], &["--watch", "20ms"], more].concat());
-        let watching = Served::spawn(&mut command, &place.sandbox.path("none"));
+        let watching = place.spawn(&[&args[..], &["--watch", "20ms"], more].concat());
         let last = expected.last().unwrap();
         let said = watching.stdout_until(&format!(r#""{last}""#));
         let printed = ids(&said);
@@ -295,8 +293,7 @@ fn a_watched_csv_is_one_table() {
         place.log_in();
         let once = place.run(&[&args[..], columns].concat()).success().stdout;
         let _proxy = place.log_in_through(&["nth(3, html404(orders))"]);
-        let mut command = place.command(&[&args[..], &["--watch", "20ms"], columns].concat());
-        let watching = Served::spawn(&mut command, &place.sandbox.path("none"));
+        let watching = place.spawn(&[&args[..], &["--watch", "20ms"], columns].concat());
         watching.stderr_until("; trying again\n");
         if columns.is_empty() {
             watching.stderr_until("warning: 1203 orders have blank texts");

@@ -14,7 +14,7 @@ fn processes_share_one_login() {
     place.log_in();
     let watch = |group| {
         let args = ["devices", "--group", group, "--output", "ndjson", "--watch", "20ms"];
-        Served::spawn(&mut place.command(&args), &place.sandbox.path("none"))
+        place.spawn(&args)
     };
     let watches = [watch("north"), watch("south")];
     let count = |served: &Served, device| served.stdout().matches(device).count();
@@ -93,7 +93,7 @@ fn a_process_says_what_it_waits_for() {
     place.log_in();
     let lock = File::open(place.sandbox.path("run/kiosque/default.lock")).unwrap();
     lock.lock().unwrap();
-    let mut waiting = Served::spawn(&mut place.command(&["devices"]), &place.sandbox.path("none"));
+    let mut waiting = place.spawn(&["devices"]);
     waiting.stderr_until("waiting for another process that uses the session");
     assert_eq!(waiting.stdout(), "");
     lock.unlock().unwrap();
