@@ -262,6 +262,7 @@ mod tests {
             ("zh;Q=0.9, en;q=0.1", Some(Locale::ZhCn)),
             ("en;q=0", None),
             ("en;q=x", None),
+            ("zh;q=nan", None),
             ("", None),
         ] {
             assert_eq!(Locale::best_match(header), want, "{header:?}");

@@ -193,7 +193,8 @@ async fn first_writer(rows: &[&Row]) -> String {
 #[tokio::test]
 async fn the_message_is_in_the_requested_language() {
     let many = "fr,".repeat(5_000);
-    let cases: [(&[&str], Option<&str>); 9] = [
+    let cases: [(&[&str], Option<&str>); 10] = [
+        (&["en"], Some("en")),
         (&["zh-CN"], Some("zh")),
         (&["zh_cn"], Some("zh")),
         (&["fr, en;q=0.4, zh-CN;q=0.9"], Some("zh")),

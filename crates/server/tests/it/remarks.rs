@@ -28,7 +28,11 @@ async fn keys_that_a_call_does_not_know_are_named() {
         (ask(DEVICES_PATH, "page=2", r#"{"size":1,"page":1}"#), 200, Some("page, size")),
         // Keys are compared after they are decoded.
         (ask(DEVICES_PATH, "s%69ze=2&page=3&&=4&%70age=5&Size=6", "{}"), 200, Some("page, Size")),
-        (ask(DEVICES_PATH, "", r#"{"a\r\nb, c":1,"é":1}"#), 200, Some("a%0D%0Ab%2C%20c, %C3%A9")),
+        (
+            ask(DEVICES_PATH, "", r#"{"a\r\nb, c%":1,"é":1}"#),
+            200,
+            Some("a%0D%0Ab%2C%20c%25, %C3%A9"),
+        ),
         (ask(ORDERS_PATH, "", r#"{"deviceCode":"D1","deviceCodes":[]}"#), 200, Some("deviceCodes")),
         (ask(ORDERS_PATH, "", r#"{"devicecode":"D1"}"#), -1, Some("devicecode")),
         (ask(DEVICES_PATH, "x", r#"{"deviceCode":"foreign"}"#), -1, Some("x")),
@@ -86,6 +90,7 @@ async fn a_token_in_the_wrong_place_is_explained() {
             (ask(path).token("bearer x"), -4, Some(as_it_is)),
             (ask(path).token("Bearer"), -4, Some(as_it_is)),
             (ask(path).token("nonsense"), -4, None),
+            (ask(path).token("nonsense").header("authorization", &bearer), -4, None),
         ] {
             let reply = request.send(&server).await;
             let hint = reply.headers.get("kiosque-hint").map(String::as_str);

@@ -39,3 +39,14 @@ async fn histories_of_shared_accounts_agree_with_the_model() {
         lane.await.unwrap();
     }
 }
+
+/// A token that a switch has replaced is accepted: the model knows better.
+#[tokio::test]
+#[should_panic(expected = "KIOSQUE_SEED=")]
+async fn an_old_token_that_is_accepted_is_detected() {
+    let mut lane = Lane::new().await;
+    lane.is_stale = true;
+    for seed in 1..=50 {
+        lane.play(seed).await;
+    }
+}

@@ -28,6 +28,8 @@ async fn a_month_begins_at_its_first_midnight_in_the_zone() {
         ("America/New_York", "2023-01-01T04:59:59Z", "2022-12-01T05:00:00Z", "2022-12-01", 31),
         // A month that begins in winter and ends in summer.
         ("Europe/Paris", "2026-03-31T10:00:00Z", "2026-02-28T23:00:00Z", "2026-03-01", 31),
+        // A month that has begun in the zone but not in UTC.
+        ("Asia/Tokyo", "2022-12-31T15:30:00Z", "2022-12-31T15:00:00Z", "2023-01-01", 1),
         // Clocks changed on the first of the month.
         ("America/Havana", "2026-11-01T12:00:00Z", "2026-11-01T04:00:00Z", "2026-11-01", 1),
     ] {

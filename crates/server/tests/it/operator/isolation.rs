@@ -89,6 +89,36 @@ async fn a_group_that_stays_locked_fails_its_own_streams() {
     assert_eq!(counts(&again), [1, 0, 1, 0]);
 }
 
+/// Lines are decided in their order, whatever the starts of their trades, by which they are stored;
+/// those of a file likewise.
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_are_decided_in_the_order_in_which_they_came() {
+    let later = |line: String| line.replace("09:00:", "09:30:");
+    let number = |id: &str, number: &str| numbered(line(id, 1), number);
+    for (before, lines, want) in [
+        // A number that a stored order gives up, whose trade started later.
+        (later(number("r1", "R1")), [later(number("r1", "R2")), number("r3", "R1")], [1, 1, 0, 0]),
+        // A number that is taken before it is given up.
+        (number("r1", "R1"), [later(number("r3", "R1")), number("r1", "R2")], [0, 1, 0, 1]),
+        // A number that two orders claim: the first line has it.
+        (String::new(), [later(number("r2", "R1")), number("r1", "R1")], [1, 0, 0, 1]),
+    ] {
+        let server = server_on(TestData::new()).await;
+        let key = server.create_key("orders").await;
+        server.call_operator(ORDERS_CALL, Some(&key), before.clone()).await;
+        let reply = server.call_operator(ORDERS_CALL, Some(&key), lines.concat()).await;
+        assert_eq!(counts(&reply), want, "{reply:?}");
+        let other = server_on(TestData::new()).await;
+        other.import(before).await;
+        let (imported, rejected) = other.import(lines.concat()).await;
+        let done = imported.counts;
+        let done = [done.accepted, done.updated, done.unchanged, done.rejected];
+        assert_eq!(done, want.map(|count| u64::try_from(count).unwrap()), "{rejected:?}");
+        assert_eq!(stored(&other), stored(&server));
+        assert_eq!(other.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+    }
+}
+
 /// Every statement of a request fails once, in turn. The request may be answered 503; sent again,
 /// each line is stored, and none is rejected that is valid.
 #[cfg(debug_assertions)]

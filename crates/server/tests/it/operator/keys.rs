@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http_body_util::Full;
 use kiosque_model::OperatorKey;
-use kiosque_testkit::{ORDERS_CALL, TestServer, eventually};
+use kiosque_testkit::{DEVICES_PATH, ORDERS_CALL, TestServer, eventually};
 
 use super::inventory::READS;
 use super::{ACTIVITY, FLEET_CALL, Stream, counts, fleet, kept, line, with_key};
@@ -31,7 +31,7 @@ async fn each_right_opens_its_calls_and_no_other() {
         for (status, call, right) in statuses(Some(&key)).await {
             let opens = may.split(',').any(|one| one == right);
             assert_eq!(status != 403, opens, "{may}: {call}: {status}");
-            assert_ne!(status, 401, "{may}: {call}");
+            assert!(status != 401 && status < 500, "{may}: {call}: {status}");
         }
     }
     let token = server.log_in("ops").await.token;
@@ -40,6 +40,11 @@ async fn each_right_opens_its_calls_and_no_other() {
             assert_eq!(status, 401, "{key:?}: {call}");
         }
     }
+    // A refused heartbeat is not recorded.
+    let other = server.create_key("orders,fleet").await;
+    server.call_operator(ACTIVITY, Some(&other), r#"{"deviceCode":"D1"}"#).await;
+    let online = server.call(DEVICES_PATH, Some(&token), r#"{"isOnline":1}"#).await;
+    assert_eq!(online.data()["total"], 0);
 }
 
 /// From the next request on, also on the same connection; other keys are not affected.

@@ -17,6 +17,8 @@ pub(super) struct Lane {
     callers: Vec<Client>,
     hashes: [String; PASSWORDS.len()],
     played: usize,
+    /// A planted bug: the token that a switch has replaced is passed on as the new one.
+    pub(super) is_stale: bool,
 }
 
 /// One history in progress.
@@ -27,13 +29,15 @@ struct Play<'a> {
     tokens: Vec<String>,
     held: [Option<TokenNo>; WORKERS],
     steps: Vec<String>,
+    /// The last token that a switch has replaced, and the new one.
+    replaced: Option<(TokenNo, TokenNo)>,
 }
 
 impl Lane {
     pub(super) async fn new() -> Lane {
         let server = TestServer::start("").await;
         let hashes = PASSWORDS.map(cheap_hash);
-        let mut lane = Lane { server, callers: Vec::new(), hashes, played: 0 };
+        let mut lane = Lane { server, callers: Vec::new(), hashes, played: 0, is_stale: false };
         lane.connect().await;
         lane
     }
@@ -65,7 +69,7 @@ impl Lane {
         };
         self.server.apply(&self.fleet(&model)).await.unwrap();
         let (tokens, held, steps) = (Vec::new(), [None; WORKERS], Vec::new());
-        let mut play = Play { lane: self, model, tokens, held, steps };
+        let mut play = Play { lane: self, model, tokens, held, steps, replaced: None };
         let length = 12 + rng.below(19);
         for _ in 0..length {
             let operation = operation::next(&mut rng, &play.model, &play.held);
@@ -145,7 +149,11 @@ impl Play<'_> {
             Operation::Switch { worker, token, group } => {
                 let body = format!(r#"{{"groupId":"{}"}}"#, self.lane.group(group));
                 let reply = self.call(worker, SWITCH_PATH, token, &body).await;
+                let issued = self.tokens.len();
                 self.hold(worker, &reply);
+                if self.tokens.len() > issued {
+                    self.replaced = Some((token, issued));
+                }
                 (reply, self.model.switch(token, group))
             }
             Operation::LogOut { worker, token } => {
@@ -166,6 +174,10 @@ impl Play<'_> {
     }
 
     async fn call(&mut self, worker: usize, path: &str, token: TokenNo, body: &str) -> Reply {
+        let token = match self.replaced {
+            Some((old, new)) if self.lane.is_stale && old == token => new,
+            _ => token,
+        };
         self.lane.callers[worker].call(path, Some(&self.tokens[token]), body).await
     }
 
