@@ -487,6 +487,11 @@ mod tests {
     fn a_file_of_another_shape_is_reported_with_its_entry() {
         for (json, want) in [
             ("{", "not JSON: EOF while parsing an object at line 1 column 1"),
+            // A list is never read as the fields by their position.
+            (
+                r#"[[{"id":"g","name":"G"}],[],[],[]]"#,
+                "expected an object with lists of group, account, product and device, got a list",
+            ),
             (r#"{"group":{}}"#, "group: expected a list, got an object"),
             (r#"{"group":[7]}"#, "group[0]: expected an object, got a number"),
             (r#"{"group":[{"id":"g","id":"h"}]}"#, "group[0]: duplicate field `id`"),

@@ -111,7 +111,7 @@ fn read_workers(file: &Path) -> anyhow::Result<Vec<WorkerLogin>> {
     let login = |(name, password): (String, toml::Value)| match password {
         toml::Value::String(password) => Ok(WorkerLogin::new(&name, &password)),
         // The value may be a password without quotes.
-        _ => Err(anyhow!("{file}: {name} is not a text; {expected}")),
+        _ => Err(anyhow!("{file}: {name} is not a string; {expected}")),
     };
     read.into_iter().map(login).collect()
 }

@@ -226,7 +226,8 @@ impl fmt::Debug for StoreAddress {
     }
 }
 
-/// Any text: an error of the command line would show it. The store checks it.
+/// Accepts any text, which the store checks later: an error of the command line would show it, with
+/// its password.
 impl From<String> for StoreAddress {
     fn from(text: String) -> StoreAddress {
         StoreAddress(text)

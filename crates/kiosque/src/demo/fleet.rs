@@ -86,8 +86,7 @@ mod tests {
         assert!((55..=65).contains(&fleet.products.len()), "{}", fleet.products.len());
     }
 
-    /// That codes and ids are, and that entries refer to others that exist, is checked when the
-    /// fleet is applied.
+    /// An apply checks that ids and codes are unique, and that entries refer to existing ones.
     #[test]
     fn names_are_unique() {
         let fleet = fleet();

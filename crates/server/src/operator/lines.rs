@@ -46,12 +46,13 @@ impl Splitter {
     /// Returns the splitter of a request: bodies of `application/json` are JSON, all others lines.
     ///
     /// # Errors
-    /// The body is compressed: each of its lines would be rejected.
+    /// The body has a content encoding. No line of it could be read.
     pub(super) fn of(head: &Parts) -> Result<Splitter, Failure> {
         let coding = head.headers.get(header::CONTENT_ENCODING);
         let coding = coding.filter(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"));
         if let Some(coding) = coding {
-            let reason = format!("The body has the content encoding {coding:?}; send it without");
+            let reason =
+                format!("The body has the content encoding {coding:?}; send it uncompressed");
             return Err(Failure::denied(StatusCode::BAD_REQUEST, reason));
         }
         let is_json = head.headers.get(header::CONTENT_TYPE).is_some_and(|value| {

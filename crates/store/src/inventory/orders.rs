@@ -28,7 +28,6 @@ row! {
         archived_seq: i64,
         last_seq: i64,
     }
-
 }
 
 macro_rules! ledgers {
