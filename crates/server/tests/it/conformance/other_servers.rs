@@ -8,7 +8,10 @@ use kiosque_testkit::{
 };
 use serde_json::{Value, json};
 
-use super::plant::{Given, Plant, plant};
+use super::plant::Change::{
+    Add, Header, InQuery, NoHeader, Query, Refuse, Replace, Set, Status, Violate,
+};
+use super::plant::{ALWAYS, Plant, at, plant};
 
 /// The functions whose paths the contract does not give.
 const OTHER_PATHS: [&str; 6] =
@@ -41,14 +44,9 @@ fn dashboards() -> Vec<Plant> {
                 });
             }
         }),
-        plant("the sales trend has another range and another shape", &[]).answer(
-            |call, given, _| {
-                if call.path == TREND_PATH && given.code() == 200 {
-                    let labels = (1..10).map(|day| format!("2026-02-0{day}"));
-                    let labels: Vec<String> = labels.collect();
-                    *given.data() = json!({"labels": labels, "amounts": [0, 0, 2.5]});
-                }
-            },
+        plant("the sales trend has another range and another shape", &[]).on(
+            at(TREND_PATH).code(200),
+            Set("data", json!({"labels": ["2026-02-01", "2026-02-02"], "amounts": [0, 2.5]})),
         ),
     ]
 }
@@ -61,19 +59,11 @@ fn requests() -> Vec<Plant> {
                 *given.data() = json!(["body must not be blank"]);
             }
         }),
-        plant("a body that cannot be read is a system error", &[]).answer(|_, given, _| {
-            if given.code() == 500 {
-                given.status = 500;
-            }
-        }),
-        plant("unknown fields are refused", &[]).call(|call, _| {
-            let body = call.json();
-            if call.path == DEVICES_PATH
-                && (body.get("size").is_some() || body.get("colour").is_some())
-            {
-                call.violate("size is unknown");
-            }
-        }),
+        plant("a body that cannot be read is a system error", &[])
+            .on(ALWAYS.code(500), Status(500)),
+        plant("unknown fields are refused", &[])
+            .on(at(DEVICES_PATH).part("\"size\":"), Violate("size is unknown"))
+            .on(at(DEVICES_PATH).part("\"colour\":"), Violate("colour is unknown")),
         plant("a violation has code 400", &[]).answer(|_, given, _| {
             if given.code() == -1 && given.data().is_array() {
                 given.json["code"] = json!(400);
@@ -84,11 +74,8 @@ fn requests() -> Vec<Plant> {
                 call.body = json!({"groupId": "no-such-group"}).to_string();
             }
         }),
-        plant("a detail without a number is an unknown one", &[]).call(|call, _| {
-            if call.path == DETAIL_PATH && call.body == "{}" {
-                call.refuse(-1, "Which order?");
-            }
-        }),
+        plant("a detail without a number is an unknown one", &[])
+            .on(at(DETAIL_PATH).body("{}"), Refuse(-1, "Which order?")),
     ]
 }
 
@@ -119,16 +106,9 @@ fn sessions() -> Vec<Plant> {
                 }
             },
         ),
-        plant("sessions last a week", &[]).answer(|_, given, _| {
-            if let Some(end) = given.data().get_mut("expiresIn") {
-                *end = json!(end.as_i64().unwrap() + 7 * 86_400_000);
-            }
-        }),
-        plant("a missing token is an invalid one", &[]).answer(|_, given, _| {
-            if given.code() == -3 {
-                given.json["code"] = json!(-4);
-            }
-        }),
+        plant("sessions last a week", &[]).on(ALWAYS, Add("data.expiresIn", 7 * 86_400_000)),
+        plant("a missing token is an invalid one", &[])
+            .on(ALWAYS, Replace("code", json!(-3), json!(-4))),
         plant("business calls without a token have code -3", &[]).answer(|call, given, _| {
             if given.code() == -4 && call.token().is_empty() && call.path != LOGOUT_PATH {
                 given.json["code"] = json!(-3);
@@ -139,19 +119,12 @@ fn sessions() -> Vec<Plant> {
 
 fn pages() -> Vec<Plant> {
     vec![
-        plant("the largest page has 50 records", &[]).call(|call, _| {
-            if call.query.contains("size=1000") {
-                call.violate("size must be at most 50");
-            }
-        }),
-        plant("a large page is shortened", &[]).call(|call, _| {
-            if call.query.contains("size=1000") {
-                call.query = "size=1".to_owned();
-            }
-        }),
+        plant("the largest page has 50 records", &[])
+            .on(ALWAYS.query("size=1000"), Violate("size must be at most 50")),
+        plant("a large page is shortened", &[]).on(ALWAYS.query("size=1000"), Query("size=1")),
         plant("the devices of a group are on other pages after a switch", &[]).answer(
             |call, given, memory| {
-                let group = memory.of(call.token()).map(|issued| issued.group.as_str());
+                let group = memory.group_of(call.token());
                 let is_selected = group == Some("west") && call.body == "{}";
                 if call.path != DEVICES_PATH || given.code() != 200 {
                     return;
@@ -166,9 +139,7 @@ fn pages() -> Vec<Plant> {
                 }
             },
         ),
-        plant("page 0 is page 1", &[]).call(|call, _| {
-            call.query = call.query.replace("current=0", "current=1");
-        }),
+        plant("page 0 is page 1", &[]).on(ALWAYS, InQuery("current=0", "current=1")),
         plant("total grows from page to page, and pages have more fields", &[]).answer(
             |_, given, memory| {
                 if given.data().get("records").is_some() {
@@ -217,23 +188,17 @@ fn refusals() -> Vec<Plant> {
                 (given.json["msg"], given.json["data"]) = (text.clone(), text);
             }
         }),
-        plant("an unknown order has another message", &[]).answer(|call, given, _| {
-            if call.path == DETAIL_PATH && given.code() == -1 {
-                given.json["msg"] = json!("No such order");
-            }
-        }),
+        plant("an unknown order has another message", &[])
+            .on(at(DETAIL_PATH).code(-1), Set("msg", json!("No such order"))),
         plant("a page past the end is refused", &[]).call(|call, _| {
             let current = call.query.strip_prefix("current=").and_then(|it| it.split('&').next());
             if current.and_then(|it| it.parse().ok()).is_some_and(|it: u64| it > 3) {
                 call.refuse(-1, "There is no such page");
             }
         }),
-        plant("enMsg is always null", &[]).answer(|_, given, _| given.json["enMsg"] = json!(null)),
-        plant("enMsg of a success is a text", &[]).answer(|_, given, _| {
-            if given.code() == 200 {
-                given.json["enMsg"] = json!("success");
-            }
-        }),
+        plant("enMsg is always null", &[]).on(ALWAYS, Set("enMsg", Value::Null)),
+        plant("enMsg of a success is a text", &[])
+            .on(ALWAYS.code(200), Set("enMsg", json!("success"))),
         plant("data of a refusal is null", &[]).answer(|_, given, _| {
             if given.code() != 200 && given.data().is_string() {
                 *given.data() = json!(null);
@@ -248,19 +213,15 @@ fn answers() -> Vec<Plant> {
             given.json["traceId"] = json!("7f");
             given.json["success"] = json!(given.code() == 200);
         }),
-        plant("answers have other headers", &[]).answer(|_, given: &mut Given, _| {
-            for name in ["cache-control", "x-request-id", "kiosque-hint", "kiosque-ignored"] {
-                given.headers.remove(name);
-            }
-            given.headers.insert("server", HeaderValue::from_static("other"));
-            let json = HeaderValue::from_static("application/json;charset=utf-8");
-            given.headers.insert("content-type", json);
-        }),
-        plant("data of an unknown path is a text", &[]).answer(|_, given, _| {
-            if given.code() == 0 {
-                *given.data() = json!("Not Found");
-            }
-        }),
+        plant("answers have other headers", &[])
+            .on(ALWAYS, NoHeader("cache-control"))
+            .on(ALWAYS, NoHeader("x-request-id"))
+            .on(ALWAYS, NoHeader("kiosque-hint"))
+            .on(ALWAYS, NoHeader("kiosque-ignored"))
+            .on(ALWAYS, Header("server", "other"))
+            .on(ALWAYS, Header("content-type", "application/json;charset=utf-8")),
+        plant("data of an unknown path is a text", &[])
+            .on(ALWAYS.code(0), Set("data", json!("Not Found"))),
         plant("an unknown path is answered with HTML", &[]).answer(|_, given, _| {
             if given.status == 404 {
                 given.json = json!("<html><body>404 Not Found</body></html>");

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request};
+use http::{HeaderMap, HeaderValue, Method, Request};
 use kiosque_conformance::{Answer, Checked, Checker, Credentials, Outcome, Scope, Transport, all};
 use kiosque_https_client::HttpsClient;
 use kiosque_model::UnixMs;
@@ -17,25 +17,190 @@ const TOKEN: &str = "third-api-token";
 pub(super) struct Plant {
     pub(super) bug: &'static str,
     pub(super) breaks: &'static [&'static str],
-    call: fn(&mut Call, &Memory),
-    answer: fn(&Call, &mut Given, &Memory),
+    changes: Vec<(When, Change)>,
 }
 
 /// Returns a bug that changes nothing yet.
 pub(super) fn plant(bug: &'static str, breaks: &'static [&'static str]) -> Plant {
-    Plant { bug, breaks, call: |_, _| (), answer: |_, _, _| () }
+    Plant { bug, breaks, changes: Vec::new() }
 }
 
 impl Plant {
-    /// Changes calls before the server sees them.
-    pub(super) fn call(self, call: fn(&mut Call, &Memory)) -> Plant {
-        Plant { call, ..self }
+    /// Adds a change of some calls, or of their answers.
+    pub(super) fn on(mut self, when: When, change: Change) -> Plant {
+        self.changes.push((when, change));
+        self
     }
 
-    /// Changes the answers of the server.
-    pub(super) fn answer(self, answer: fn(&Call, &mut Given, &Memory)) -> Plant {
-        Plant { answer, ..self }
+    /// Adds a change of calls that is not one of the usual ones.
+    pub(super) fn call(self, change: fn(&mut Call, &Memory)) -> Plant {
+        self.on(ALWAYS, Change::Call(change))
     }
+
+    /// Adds a change of answers that is not one of the usual ones.
+    pub(super) fn answer(self, change: fn(&Call, &mut Given, &Memory)) -> Plant {
+        self.on(ALWAYS, Change::Answer(change))
+    }
+}
+
+/// The calls that are changed: those that have every part that is given.
+#[derive(Clone, Copy)]
+pub(super) struct When {
+    path: Option<&'static str>,
+    query: Option<&'static str>,
+    body: Option<&'static str>,
+    part: &'static str,
+    code: Option<i64>,
+}
+
+pub(super) const ALWAYS: When = When { path: None, query: None, body: None, part: "", code: None };
+
+/// Returns the calls of a path below `/v8/`.
+pub(super) fn at(path: &'static str) -> When {
+    When { path: Some(path), ..ALWAYS }
+}
+
+impl When {
+    pub(super) fn query(self, query: &'static str) -> When {
+        When { query: Some(query), ..self }
+    }
+
+    pub(super) fn body(self, body: &'static str) -> When {
+        When { body: Some(body), ..self }
+    }
+
+    /// The body contains this text.
+    pub(super) fn part(self, part: &'static str) -> When {
+        When { part, ..self }
+    }
+
+    /// The answer has this code. Only for changes of answers.
+    pub(super) fn code(self, code: i64) -> When {
+        When { code: Some(code), ..self }
+    }
+
+    fn is_met(self, call: &Call, given: Option<&Given>) -> bool {
+        self.path.is_none_or(|path| call.path == path)
+            && self.query.is_none_or(|query| call.query == query)
+            && self.body.is_none_or(|body| call.body == body)
+            && call.body.contains(self.part)
+            && self.code.is_none_or(|code| given.is_some_and(|given| given.code() == code))
+    }
+}
+
+/// A change of a call, an answer in place of the server's, or a change of the server's answer. A
+/// change of JSON has a path of names and indexes, separated by points, where `*` is each entry of
+/// a list; it does nothing where there is no such value.
+#[derive(Clone)]
+pub(super) enum Change {
+    Body(&'static str),
+    Query(&'static str),
+    /// In the path, the first text is replaced by the second.
+    InPath(&'static str, &'static str),
+    InQuery(&'static str, &'static str),
+    InBody(&'static str, &'static str),
+    Call(fn(&mut Call, &Memory)),
+
+    Succeed(Value),
+    Refuse(i64, &'static str),
+    /// Refuses a wrong field.
+    Violate(&'static str),
+
+    Status(u16),
+    Header(&'static str, &'static str),
+    NoHeader(&'static str),
+    Set(&'static str, Value),
+    Remove(&'static str),
+    /// Replaces the first value by the second.
+    Replace(&'static str, Value, Value),
+    Add(&'static str, i64),
+    Append(&'static str, Value),
+    Reverse(&'static str),
+    Answer(fn(&Call, &mut Given, &Memory)),
+}
+
+impl Change {
+    fn of_call(&self, call: &mut Call, memory: &Memory) {
+        match self {
+            Change::Body(body) => (*body).clone_into(&mut call.body),
+            Change::Query(query) => (*query).clone_into(&mut call.query),
+            Change::InPath(from, to) => call.path = call.path.replace(from, to),
+            Change::InQuery(from, to) => call.query = call.query.replace(from, to),
+            Change::InBody(from, to) => call.body = call.body.replace(from, to),
+            Change::Call(change) => change(call, memory),
+            Change::Succeed(data) => call.succeed(data.clone()),
+            Change::Refuse(code, text) => call.refuse(*code, text),
+            Change::Violate(violation) => call.violate(violation),
+            _ => {}
+        }
+    }
+
+    fn of_answer(&self, call: &Call, given: &mut Given, memory: &Memory) {
+        let json = &mut given.json;
+        match self {
+            Change::Status(status) => given.status = *status,
+            Change::Header(name, value) => {
+                given.headers.insert(*name, HeaderValue::from_static(value));
+            }
+            Change::NoHeader(name) => drop(given.headers.remove(*name)),
+            Change::Set(path, value) => {
+                let (object, name) = path.rsplit_once('.').unwrap_or(("", path));
+                each(json, object, &|it| {
+                    if let Some(fields) = it.as_object_mut() {
+                        fields.insert(name.to_owned(), value.clone());
+                    }
+                });
+            }
+            Change::Remove(path) => {
+                let (parent, name) = path.rsplit_once('.').unwrap_or(("", path));
+                each(json, parent, &|it| match it {
+                    Value::Object(fields) => drop(fields.remove(name)),
+                    Value::Array(list) => {
+                        let at = name.parse().ok().filter(|at| *at < list.len());
+                        drop(at.map(|at| list.remove(at)));
+                    }
+                    _ => {}
+                });
+            }
+            Change::Replace(path, from, to) => each(json, path, &|it| {
+                if it == from {
+                    *it = to.clone();
+                }
+            }),
+            Change::Add(path, number) => each(json, path, &|it| {
+                *it = json!(it.as_i64().map(|it| it + number));
+            }),
+            Change::Append(path, value) => {
+                each(json, path, &|it| it.as_array_mut().unwrap().push(value.clone()));
+            }
+            Change::Reverse(path) => each(json, path, &|it| {
+                it.as_array_mut().into_iter().for_each(|list| list.reverse());
+            }),
+            Change::Answer(change) => change(call, given, memory),
+            _ => {}
+        }
+    }
+}
+
+/// Changes each value at a path.
+fn each(value: &mut Value, path: &str, change: &dyn Fn(&mut Value)) {
+    let (name, rest) = path.split_once('.').unwrap_or((path, ""));
+    match value {
+        _ if path.is_empty() => change(value),
+        Value::Array(list) if name == "*" => {
+            list.iter_mut().for_each(|entry| each(entry, rest, change));
+        }
+        Value::Array(list) => {
+            let entry = name.parse::<usize>().ok().and_then(|at| list.get_mut(at));
+            entry.into_iter().for_each(|entry| each(entry, rest, change));
+        }
+        _ => value.get_mut(name).into_iter().for_each(|field| each(field, rest, change)),
+    }
+}
+
+/// Returns a page without records.
+pub(super) fn empty_page() -> Value {
+    json!({"total": 0, "current": 1, "size": 10, "records": []})
 }
 
 /// A call on its way to the server.
@@ -239,6 +404,11 @@ impl Memory {
         self.issued.iter().find(|issued| issued.token == token)
     }
 
+    /// Returns the group that a token was issued for.
+    pub(super) fn group_of(&self, token: &str) -> Option<&str> {
+        self.of(token).map(|issued| issued.group.as_str())
+    }
+
     /// Returns the token of the same account that was issued before this one.
     pub(super) fn predecessor(&self, token: &str) -> Option<&Issued> {
         let account = &self.of(token)?.account;
@@ -283,15 +453,17 @@ impl Memory {
 
 /// Returns a transport that passes calls on to the server through plants, one after the other.
 fn transport(client: Arc<HttpsClient>, plants: &[&Plant]) -> Transport {
-    let hooks: Arc<[_]> = plants.iter().map(|plant| (plant.call, plant.answer)).collect();
+    let changes: Arc<[_]> = plants.iter().flat_map(|plant| plant.changes.clone()).collect();
     let memory = Arc::new(Mutex::new(Memory::default()));
     Box::new(move |request| {
         let (client, memory) = (Arc::clone(&client), Arc::clone(&memory));
-        let hooks = Arc::clone(&hooks);
+        let changes = Arc::clone(&changes);
         Box::pin(async move {
             let mut call = Call::of(request);
-            for (change, _) in hooks.iter() {
-                change(&mut call, &memory.lock().unwrap());
+            for (when, change) in changes.iter() {
+                if when.is_met(&call, None) {
+                    change.of_call(&mut call, &memory.lock().unwrap());
+                }
             }
             let mut given = match call.instead.take() {
                 Some(given) => given,
@@ -299,8 +471,10 @@ fn transport(client: Arc<HttpsClient>, plants: &[&Plant]) -> Transport {
             };
             let mut memory = memory.lock().unwrap();
             memory.learn(&call, &given);
-            for (_, change) in hooks.iter() {
-                change(&call, &mut given, &memory);
+            for (when, change) in changes.iter() {
+                if when.is_met(&call, Some(&given)) {
+                    change.of_answer(&call, &mut given, &memory);
+                }
             }
             let body = given.body();
             Ok(Answer::new(given.status, given.headers, body.as_bytes()))

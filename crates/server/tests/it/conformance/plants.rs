@@ -11,7 +11,7 @@ mod requests;
 mod scope;
 mod sessions;
 
-use super::plant::{Call, Given, Memory, Plant, plant};
+use super::plant::{ALWAYS, Call, Change, Given, Memory, Plant, at, empty_page, plant};
 
 /// Returns the bugs.
 pub(super) fn all() -> Vec<Plant> {

@@ -3,15 +3,10 @@ use kiosque_testkit::{
 };
 use serde_json::json;
 
-use super::{Call, Memory, Plant, plant};
+use super::Change::{Append, Body, InBody, Set};
+use super::{Call, Memory, Plant, at, plant};
 
 pub(super) fn plants() -> Vec<Plant> {
-    let mut plants = sessions();
-    plants.extend(data());
-    plants
-}
-
-fn sessions() -> Vec<Plant> {
     vec![
         plant(
             "a login of any account ends all sessions",
@@ -33,41 +28,20 @@ fn sessions() -> Vec<Plant> {
                 }
             },
         ),
-        plant("a group of another account has another message", &["accounts.switch"]).answer(
-            |call, given, _| {
-                if call.path == SWITCH_PATH && call.has("groupId", "north") {
-                    given.json["msg"] = json!("The group is not yours");
-                }
-            },
-        ),
-        plant("any group can be selected", &["accounts.switch"]).call(|call, _| {
-            if call.path == SWITCH_PATH {
-                call.body = call.body.replace("north", "east");
-            }
-        }),
-    ]
-}
-
-fn data() -> Vec<Plant> {
-    vec![
+        plant("a group of another account has another message", &["accounts.switch"])
+            .on(at(SWITCH_PATH).part("\"north\""), Set("msg", json!("The group is not yours"))),
+        plant("any group can be selected", &["accounts.switch"])
+            .on(at(SWITCH_PATH), InBody("north", "east")),
         plant(
             "List devices has devices of other accounts",
             &["accounts.devices", "dashboard.profile"],
         )
-        .answer(|call, given, _| {
-            if call.path == DEVICES_PATH && call.query == "size=1000" && call.body == "{}" {
-                let mut foreign = given.list("records")[0].clone();
-                foreign["deviceCode"] = json!("N1");
-                given.data()["records"].as_array_mut().unwrap().push(foreign);
-            }
-        }),
-        plant("a summary of a group of another account is answered", &["accounts.filters"]).call(
-            |call, _| {
-                if call.path == SUMMARY_PATH && call.has("groupId", "north") {
-                    call.body = "{}".to_owned();
-                }
-            },
+        .on(
+            at(DEVICES_PATH).query("size=1000").body("{}"),
+            Append("data.records", json!({"deviceCode": "N1", "groupId": "east"})),
         ),
+        plant("a summary of a group of another account is answered", &["accounts.filters"])
+            .on(at(SUMMARY_PATH).part("\"groupId\":\"north\""), Body("{}")),
         plant("devices of a group of another account are listed", &["accounts.group-filter"]).call(
             |call, memory| {
                 let is_foreign = call.path == DEVICES_PATH && call.has("groupId", "north");
@@ -82,11 +56,8 @@ fn data() -> Vec<Plant> {
                     call.body = call.body.replace("\"N1\"", "\"E1\"");
                 }
             }),
-        plant("an order of another account is found", &["accounts.order"]).call(|call, _| {
-            if call.path == DETAIL_PATH {
-                call.body = call.body.replace("\"n1\"", "\"t1\"");
-            }
-        }),
+        plant("an order of another account is found", &["accounts.order"])
+            .on(at(DETAIL_PATH), InBody("\"n1\"", "\"t1\"")),
     ]
 }
 

@@ -1,7 +1,8 @@
 use kiosque_testkit::DEVICES_PATH;
 use serde_json::{Value, json};
 
-use super::{Plant, plant};
+use super::Change::{Body, InBody, Remove, Set};
+use super::{ALWAYS, Plant, at, empty_page, plant};
 
 pub(super) fn plants() -> Vec<Plant> {
     vec![
@@ -16,21 +17,9 @@ pub(super) fn plants() -> Vec<Plant> {
                 "sessions.default-again",
             ],
         )
-        .answer(|call, given, _| {
-            let is_first = call.query.is_empty() && call.body == "{}";
-            if call.path == DEVICES_PATH && is_first && given.code() == 200 {
-                given.data()["records"] = json!([]);
-            }
-        }),
-        plant("a device has no address", &["dashboard.profile", "devices.fields"]).answer(
-            |call, given, _| {
-                if call.path == DEVICES_PATH {
-                    for device in given.list("records") {
-                        device.as_object_mut().unwrap().remove("address");
-                    }
-                }
-            },
-        ),
+        .on(at(DEVICES_PATH).query("").body("{}"), Set("data.records", json!([]))),
+        plant("a device has no address", &["dashboard.profile", "devices.fields"])
+            .on(at(DEVICES_PATH), Remove("data.records.*.address")),
         plant("devices are sorted by another field", &["devices.order"])
             .call(|call, _| call.body = exchanged(&call.body))
             .answer(|_, given, _| {
@@ -38,32 +27,21 @@ pub(super) fn plants() -> Vec<Plant> {
                 given.json = serde_json::from_str::<Value>(&text).unwrap();
             }),
         plant("a deviceCode filter is ignored", &["devices.filters", "devices.outside-scope"])
-            .call(|call, _| {
-                if call.path == DEVICES_PATH && call.body.contains("deviceCode") {
-                    call.body = "{}".to_owned();
-                }
-            }),
+            .on(at(DEVICES_PATH).part("deviceCode"), Body("{}")),
         plant("a device outside the scope yields an empty page", &["devices.outside-scope"]).call(
             |call, _| {
                 let code = call.json()["deviceCode"].as_str().map(str::to_owned);
                 let is_other = code.is_some_and(|code| !code.is_empty() && code != "E1");
                 if call.path == DEVICES_PATH && is_other {
-                    call.succeed(json!({"total": 0, "current": 1, "size": 10, "records": []}));
+                    call.succeed(empty_page());
                 }
             },
         ),
         plant("the filter for a device of another group is ignored", &["devices.outside-scope"])
-            .call(|call, _| {
-                if call.path == DEVICES_PATH && call.has("deviceCode", "W1") {
-                    call.body = "{}".to_owned();
-                }
-            }),
-        plant("a code ends at a NUL", &["devices.outside-scope"]).call(|call, _| {
-            call.body = call.body.replace("\\u0000", "");
-        }),
-        plant("the beginning of a code is enough", &["devices.outside-scope"]).call(|call, _| {
-            call.body = call.body.replace("\"E\"", "\"E1\"");
-        }),
+            .on(at(DEVICES_PATH).part("\"deviceCode\":\"W1\""), Body("{}")),
+        plant("a code ends at a NUL", &["devices.outside-scope"]).on(ALWAYS, InBody("\\u0000", "")),
+        plant("the beginning of a code is enough", &["devices.outside-scope"])
+            .on(ALWAYS, InBody("\"E\"", "\"E1\"")),
     ]
 }
 

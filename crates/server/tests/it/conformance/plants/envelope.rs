@@ -1,8 +1,9 @@
 use http::HeaderValue;
 use kiosque_testkit::ORDERS_PATH;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{Plant, plant};
+use super::Change::{Header, NoHeader, Remove, Replace, Set, Status};
+use super::{ALWAYS, Plant, at, plant};
 
 pub(super) fn plants() -> Vec<Plant> {
     let mut plants = messages();
@@ -14,12 +15,9 @@ pub(super) fn plants() -> Vec<Plant> {
 fn messages() -> Vec<Plant> {
     vec![
         plant("an envelope has a field version", &["envelope.no-other-fields"])
-            .answer(|_, given, _| given.json["version"] = json!(1)),
-        plant("a success says OK", &["envelope.success-message"]).answer(|_, given, _| {
-            if given.json["msg"] == "success" {
-                given.json["msg"] = json!("OK");
-            }
-        }),
+            .on(ALWAYS, Set("version", json!(1))),
+        plant("a success says OK", &["envelope.success-message"])
+            .on(ALWAYS, Replace("msg", json!("success"), json!("OK"))),
         plant(
             "X-Locale is ignored",
             &["envelope.chinese-texts", "envelope.locale", "envelope.weighted-locale"],
@@ -43,7 +41,7 @@ fn messages() -> Vec<Plant> {
         plant("enMsg is in the language of msg", &["envelope.english-message"])
             .answer(|_, given, _| given.json["enMsg"] = given.json["msg"].clone()),
         plant("enMsg is null in a refusal", &["envelope.english-message"])
-            .answer(|_, given, _| given.json["enMsg"] = json!(null)),
+            .on(ALWAYS, Set("enMsg", Value::Null)),
     ]
 }
 
@@ -53,20 +51,12 @@ fn refusals() -> Vec<Plant> {
             "data of a refusal is a number",
             &["envelope.fields", "envelope.refusal-data", "envelope.refusal-message"],
         )
-        .answer(|_, given, _| {
-            if given.code() == -4 {
-                given.json["data"] = json!(0);
-            }
-        }),
+        .on(ALWAYS.code(-4), Set("data", json!(0))),
         plant(
             "a refusal has no enMsg",
             &["envelope.english-message", "envelope.fields", "envelope.no-other-fields"],
         )
-        .answer(|_, given, _| {
-            if given.code() == -4 {
-                given.json.as_object_mut().unwrap().remove("enMsg");
-            }
-        }),
+        .on(ALWAYS.code(-4), Remove("enMsg")),
         plant(
             "data of a refusal is an object",
             &["devices.outside-scope", "envelope.refusal-data"],
@@ -80,56 +70,27 @@ fn refusals() -> Vec<Plant> {
             "List orders without a device is refused with HTTP 400",
             &["envelope.refused-with-200", "orders.device-required", "requests.violations"],
         )
-        .answer(|call, given, _| {
-            if call.path == ORDERS_PATH && call.body == "{}" {
-                given.status = 400;
-            }
-        }),
-        plant("data of a refused token is null", &["envelope.refusal-message"]).answer(
-            |_, given, _| {
-                if given.code() == -4 {
-                    *given.data() = json!(null);
-                }
-            },
-        ),
+        .on(at(ORDERS_PATH).body("{}"), Status(400)),
+        plant("data of a refused token is null", &["envelope.refusal-message"])
+            .on(ALWAYS.code(-4), Set("data", Value::Null)),
     ]
 }
 
 fn headers() -> Vec<Plant> {
     vec![
-        plant("the content type has no charset", &["envelope.content-type"]).answer(
-            |_, given, _| {
-                let json = HeaderValue::from_static("application/json");
-                given.headers.insert("content-type", json);
-            },
-        ),
-        plant("answers may be cached", &["envelope.no-store"]).answer(|_, given, _| {
-            given.headers.remove("cache-control");
-        }),
-        plant("a refusal may be cached", &["envelope.no-store"]).answer(|_, given, _| {
-            if given.code() == -4 {
-                given.headers.remove("cache-control");
-            }
-        }),
-        plant("an unknown path has no request id", &["envelope.request-id"]).answer(
-            |_, given, _| {
-                if given.status == 404 {
-                    given.headers.remove("x-request-id");
-                }
-            },
-        ),
-        plant("all refusals have one request id", &["envelope.request-id"]).answer(
-            |_, given, _| {
-                if given.code() == -4 {
-                    given.headers.insert("x-request-id", HeaderValue::from_static("1"));
-                }
-            },
-        ),
-        plant("there is no request id", &["envelope.request-id"]).answer(|_, given, _| {
-            given.headers.remove("x-request-id");
-        }),
-        plant("all request ids are equal", &["envelope.request-id"]).answer(|_, given, _| {
-            given.headers.insert("x-request-id", HeaderValue::from_static("1"));
-        }),
+        plant("the content type has no charset", &["envelope.content-type"])
+            .on(ALWAYS, Header("content-type", "application/json")),
+        plant("answers may be cached", &["envelope.no-store"])
+            .on(ALWAYS, NoHeader("cache-control")),
+        plant("a refusal may be cached", &["envelope.no-store"])
+            .on(ALWAYS.code(-4), NoHeader("cache-control")),
+        plant("an unknown path has no request id", &["envelope.request-id"])
+            .on(ALWAYS.code(0), NoHeader("x-request-id")),
+        plant("all refusals have one request id", &["envelope.request-id"])
+            .on(ALWAYS.code(-4), Header("x-request-id", "1")),
+        plant("there is no request id", &["envelope.request-id"])
+            .on(ALWAYS, NoHeader("x-request-id")),
+        plant("all request ids are equal", &["envelope.request-id"])
+            .on(ALWAYS, Header("x-request-id", "1")),
     ]
 }

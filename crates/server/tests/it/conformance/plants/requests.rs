@@ -1,12 +1,13 @@
-use http::HeaderValue;
 use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH, SUMMARY_PATH, TOKEN_PATH};
 use serde_json::{Value, json};
 
-use super::{Plant, plant};
+use super::Change::{
+    Body, Header, InBody, InQuery, NoHeader, Refuse, Replace, Set, Status, Succeed, Violate,
+};
+use super::{ALWAYS, Plant, at, empty_page, plant};
 
 pub(super) fn plants() -> Vec<Plant> {
     let mut plants = bodies();
-    plants.extend(readings());
     plants.extend(violations());
     plants.extend(fields());
     plants
@@ -22,30 +23,15 @@ fn bodies() -> Vec<Plant> {
                 }
             },
         ),
-        plant("escapes are not read", &["requests.escapes"])
-            .call(|call, _| call.body = call.body.replace("\\u", "\\\\u")),
-        plant("an empty body is {}", &["requests.diagnostic", "requests.empty-body"]).call(
-            |call, _| {
-                if call.path == DEVICES_PATH && call.body.is_empty() {
-                    call.body = "{}".to_owned();
-                }
-            },
-        ),
-        plant("null is {}", &["requests.diagnostic", "requests.empty-body"]).call(|call, _| {
-            if call.body == "null" {
-                call.body = "{}".to_owned();
-            }
-        }),
-        plant("an empty body has code -1", &["requests.diagnostic"]).answer(|call, given, _| {
-            if call.path == DEVICES_PATH && call.body.is_empty() && given.code() == 500 {
-                given.json["code"] = json!(-1);
-            }
-        }),
-        plant("an array is {}", &["requests.diagnostic", "requests.unreadable"]).call(|call, _| {
-            if call.body == "[]" {
-                call.body = "{}".to_owned();
-            }
-        }),
+        plant("escapes are not read", &["requests.escapes"]).on(ALWAYS, InBody("\\u", "\\\\u")),
+        plant("an empty body is {}", &["requests.diagnostic", "requests.empty-body"])
+            .on(at(DEVICES_PATH).body(""), Body("{}")),
+        plant("null is {}", &["requests.diagnostic", "requests.empty-body"])
+            .on(ALWAYS.body("null"), Body("{}")),
+        plant("an empty body has code -1", &["requests.diagnostic"])
+            .on(at(DEVICES_PATH).body(""), Replace("code", json!(500), json!(-1))),
+        plant("an array is {}", &["requests.diagnostic", "requests.unreadable"])
+            .on(ALWAYS.body("[]"), Body("{}")),
         plant(
             "a body that cannot be read is answered with HTTP 400",
             &[
@@ -57,16 +43,7 @@ fn bodies() -> Vec<Plant> {
                 "requests.unreadable",
             ],
         )
-        .answer(|_, given, _| {
-            if given.code() == 500 {
-                given.status = 400;
-            }
-        }),
-    ]
-}
-
-fn readings() -> Vec<Plant> {
-    vec![
+        .on(ALWAYS.code(500), Status(400)),
         plant("the last of two equal fields counts", &["requests.repeated-field"]).call(
             |call, _| {
                 if call.body.matches("groupId").count() == 2 {
@@ -74,57 +51,30 @@ fn readings() -> Vec<Plant> {
                 }
             },
         ),
-        plant("deep JSON is read", &["requests.deep-json"]).call(|call, _| {
-            if call.path == ORDERS_PATH && call.body.contains("[[[") {
-                call.body = "{}".to_owned();
-            }
-        }),
+        plant("deep JSON is read", &["requests.deep-json"])
+            .on(at(ORDERS_PATH).part("[[["), Body("{}")),
     ]
 }
 
 fn fields() -> Vec<Plant> {
     vec![
-        plant("an empty list selects nothing", &["requests.null-is-absent"]).call(|call, _| {
-            if call.has("deviceCodes", json!([])) {
-                call.refuse(-1, "The request is not valid");
-            }
-        }),
-        plant("a null filter is a violation", &["requests.null-is-absent"]).call(|call, _| {
-            if call.path == DEVICES_PATH && call.has("deviceName", json!(null)) {
-                call.violate("deviceName must be a string");
-            }
-        }),
-        plant("an empty filter selects nothing", &["requests.null-is-absent"]).call(|call, _| {
-            if call.path == DEVICES_PATH && call.has("deviceName", "") {
-                call.succeed(json!({"total": 0, "current": 1, "size": 10, "records": []}));
-            }
-        }),
+        plant("an empty list selects nothing", &["requests.null-is-absent"])
+            .on(ALWAYS.part("\"deviceCodes\":[]"), Refuse(-1, "The request is not valid")),
+        plant("a null filter is a violation", &["requests.null-is-absent"]).on(
+            at(DEVICES_PATH).part("\"deviceName\":null"),
+            Violate("deviceName must be a string"),
+        ),
+        plant("an empty filter selects nothing", &["requests.null-is-absent"])
+            .on(at(DEVICES_PATH).part("\"deviceName\":\"\""), Succeed(empty_page())),
         plant("the case of query keys makes no difference", &["requests.unknown-fields"])
-            .call(|call, _| call.query = call.query.replace("Size", "size")),
-        plant("an unknown number beyond all is not readable", &["requests.unknown-fields"]).call(
-            |call, _| {
-                if call.body.contains("\"colour\":1e999") {
-                    call.refuse(500, "system error");
-                }
-            },
-        ),
-        plant("names are listed without a session", &["requests.ignored-needs-session"]).answer(
-            |call, given, _| {
-                if given.code() == -4 && call.body.contains("deviceNmae") {
-                    let name = HeaderValue::from_static("deviceNmae");
-                    given.headers.insert("kiosque-ignored", name);
-                }
-            },
-        ),
-        plant("an unknown field is a violation", &["requests.unknown-fields"]).answer(
-            |call, given, _| {
-                if call.has("colour", "red") {
-                    given.json["code"] = json!(-1);
-                }
-            },
-        ),
-        plant("1.0 is an integer", &["requests.integers"])
-            .call(|call, _| call.body = call.body.replace(".0}", "}")),
+            .on(ALWAYS, InQuery("Size", "size")),
+        plant("an unknown number beyond all is not readable", &["requests.unknown-fields"])
+            .on(ALWAYS.part("\"colour\":1e999"), Refuse(500, "system error")),
+        plant("names are listed without a session", &["requests.ignored-needs-session"])
+            .on(ALWAYS.part("deviceNmae").code(-4), Header("kiosque-ignored", "deviceNmae")),
+        plant("an unknown field is a violation", &["requests.unknown-fields"])
+            .on(ALWAYS.part("\"colour\":\"red\""), Set("code", json!(-1))),
+        plant("1.0 is an integer", &["requests.integers"]).on(ALWAYS, InBody(".0}", "}")),
         plant("a text of digits is an integer", &["requests.integers"]).call(|call, _| {
             let end = call.json()["endTimestamp"].as_str().and_then(|it| it.parse::<i64>().ok());
             if let Some(end) = end {
@@ -132,12 +82,9 @@ fn fields() -> Vec<Plant> {
             }
         }),
         plant("an integer beyond 64 bits is absent", &["requests.integers"])
-            .call(|call, _| call.body = call.body.replace("1e999", "null")),
-        plant("unknown names are not listed", &["requests.ignored-header"]).answer(
-            |_, given, _| {
-                given.headers.remove("kiosque-ignored");
-            },
-        ),
+            .on(ALWAYS, InBody("1e999", "null")),
+        plant("unknown names are not listed", &["requests.ignored-header"])
+            .on(ALWAYS, NoHeader("kiosque-ignored")),
         plant("seconds are milliseconds", &["requests.seconds"]).call(|call, _| {
             let is_seconds =
                 |value: &Value| value.as_i64().is_some_and(|it| it / 1_000_000_000 == 1);
@@ -194,11 +141,7 @@ fn violations() -> Vec<Plant> {
             "a login without a name is refused with HTTP 400",
             &["requests.violations", "sessions.required-fields"],
         )
-        .answer(|call, given, _| {
-            if call.path == TOKEN_PATH && call.body == "{}" {
-                given.status = 400;
-            }
-        }),
+        .on(at(TOKEN_PATH).body("{}"), Status(400)),
         plant("a missing name is a wrong one", &["requests.violations"]).call(|call, _| {
             if call.path == TOKEN_PATH && call.json().get("username").is_none() {
                 call.refuse(-2, "User name or password is wrong.");

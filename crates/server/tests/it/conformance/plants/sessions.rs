@@ -1,7 +1,8 @@
 use kiosque_testkit::{DEVICES_PATH, LOGOUT_PATH, ONLINE_PATH, SWITCH_PATH, TOKEN_PATH};
 use serde_json::{Value, json};
 
-use super::{Call, Given, Memory, Plant, plant};
+use super::Change::{Append, NoHeader, Refuse, Remove, Replace, Reverse, Set};
+use super::{ALWAYS, Call, Memory, Plant, at, plant};
 
 pub(super) fn plants() -> Vec<Plant> {
     let mut plants = logins();
@@ -12,13 +13,8 @@ pub(super) fn plants() -> Vec<Plant> {
 
 fn logins() -> Vec<Plant> {
     vec![
-        plant("a group of a login has no id", &["sessions.data"]).answer(|call, given, _| {
-            if call.path == TOKEN_PATH
-                && let Some(groups) = given.data().get_mut("switchableGroups")
-            {
-                groups.as_array_mut().unwrap().push(json!({"groupName": "North"}));
-            }
-        }),
+        plant("a group of a login has no id", &["sessions.data"])
+            .on(at(TOKEN_PATH), Append("data.switchableGroups", json!({"groupName": "North"}))),
         plant("a token has a point", &["sessions.token-form"])
             .call(|call, _| call.map_tokens(|token| token.replace('.', "")))
             .answer(|_, given, _| {
@@ -27,19 +23,11 @@ fn logins() -> Vec<Plant> {
                 }
             }),
         plant("groups are listed backwards", &["sessions.default-group"])
-            .answer(|_, given, _| given.list("switchableGroups").reverse()),
-        plant("expiresIn is a duration", &["sessions.end"]).answer(|_, given, _| {
-            if let Some(end) = given.data().get_mut("expiresIn") {
-                *end = json!(7_200);
-            }
-        }),
-        plant("a wrong password has code -1", &["sessions.wrong-password"]).answer(
-            |_, given, _| {
-                if given.code() == -2 {
-                    given.json["code"] = json!(-1);
-                }
-            },
-        ),
+            .on(ALWAYS, Reverse("data.switchableGroups")),
+        plant("expiresIn is a duration", &["sessions.end"])
+            .on(at(TOKEN_PATH).code(200), Set("data.expiresIn", json!(7_200))),
+        plant("a wrong password has code -1", &["sessions.wrong-password"])
+            .on(ALWAYS, Replace("code", json!(-2), json!(-1))),
         plant("an unknown name has a message of its own", &["sessions.unknown-name"]).answer(
             |call, given, memory| {
                 let is_known = call.json()["username"].as_str().and_then(|it| memory.latest(it));
@@ -130,9 +118,7 @@ fn tokens() -> Vec<Plant> {
                 call.set_token(&first);
             }
         }),
-        plant("there are no hints", &["sessions.hint"]).answer(|_, given, _| {
-            given.headers.remove("kiosque-hint");
-        }),
+        plant("there are no hints", &["sessions.hint"]).on(ALWAYS, NoHeader("kiosque-hint")),
     ]
 }
 
@@ -152,20 +138,10 @@ fn switches() -> Vec<Plant> {
                 revive(call, memory, SWITCH_PATH);
             }
         }),
-        plant("a switch answers without its end", &["sessions.switch"]).answer(
-            |call, given: &mut Given, _| {
-                if call.path == SWITCH_PATH && given.code() == 200 {
-                    given.data().as_object_mut().unwrap().remove("expiresIn");
-                }
-            },
-        ),
-        plant("a switch without a group is refused by a text", &["sessions.switch-fields"]).call(
-            |call, _| {
-                if call.path == SWITCH_PATH && call.body == "{}" {
-                    call.refuse(-1, "Which group?");
-                }
-            },
-        ),
+        plant("a switch answers without its end", &["sessions.switch"])
+            .on(at(SWITCH_PATH), Remove("data.expiresIn")),
+        plant("a switch without a group is refused by a text", &["sessions.switch-fields"])
+            .on(at(SWITCH_PATH).body("{}"), Refuse(-1, "Which group?")),
         plant("a switch to the selected group is refused", &["sessions.switch-to-selected"]).call(
             |call, memory| {
                 let selected = memory.of(call.token()).map(|issued| issued.group.clone());
@@ -174,23 +150,15 @@ fn switches() -> Vec<Plant> {
                 }
             },
         ),
-        plant("an unknown group has another message", &["sessions.refused-switch"]).answer(
-            |call, given, _| {
-                if call.path == SWITCH_PATH && call.body.contains("no-such") {
-                    given.json["msg"] = json!("No such group");
-                }
-            },
-        ),
+        plant("an unknown group has another message", &["sessions.refused-switch"])
+            .on(at(SWITCH_PATH).part("no-such"), Set("msg", json!("No such group"))),
         plant("a log out leaves the session", &["sessions.log-out"]).call(|call, _| {
             if call.path == LOGOUT_PATH && !call.token().is_empty() {
                 call.succeed(json!(null));
             }
         }),
-        plant("a log out has the token in data", &["sessions.log-out"]).answer(|call, given, _| {
-            if call.path == LOGOUT_PATH && given.code() == 200 {
-                *given.data() = json!({"ended": true});
-            }
-        }),
+        plant("a log out has the token in data", &["sessions.log-out"])
+            .on(at(LOGOUT_PATH).code(200), Set("data", json!({"ended": true}))),
     ]
 }
 
