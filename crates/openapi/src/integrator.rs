@@ -214,23 +214,6 @@ fn responses() -> Value {
 mod tests {
     use super::*;
 
-    /// VER-2: every call has an example, with exactly the fields that its schema requires.
-    #[test]
-    fn examples_have_the_fields_of_their_schemas() {
-        let document = document(DEFAULT_SERVER);
-        for endpoint in ENDPOINTS {
-            let operation = &document["paths"][format!("/{}", endpoint.path)]["post"];
-            let success = &operation["responses"]["200"]["content"]["application/json"];
-            check(&document, &success["schema"]["oneOf"][0], &success["example"]);
-            if endpoint.request.is_some() {
-                let body = &operation["requestBody"]["content"]["application/json"];
-                check(&document, &body["schema"], &body["example"]);
-            }
-            let is_empty = endpoint.name == "LogOut";
-            assert_eq!(success["example"]["data"].is_null(), is_empty, "{}", endpoint.name);
-        }
-    }
-
     #[test]
     fn lists_are_where_their_entries_say() {
         for endpoint in ENDPOINTS {
@@ -238,33 +221,6 @@ mod tests {
             let rows = endpoint.rows.map(|rows| data.pointer(rows).is_some_and(Value::is_array));
             assert_ne!(rows, Some(false), "{}", endpoint.name);
             assert_eq!(data.is_array(), endpoint.rows == Some(""), "{}", endpoint.name);
-        }
-    }
-
-    /// Checks the fields of objects, the items of lists, and values of enumerations.
-    fn check(document: &Value, schema: &Value, value: &Value) {
-        if let Some(reference) = schema["$ref"].as_str() {
-            let pointer = reference.strip_prefix('#').expect("a reference in the document");
-            let schema = document.pointer(pointer);
-            return check(document, schema.unwrap_or_else(|| panic!("no {reference}")), value);
-        }
-        if let Some(either) = schema["anyOf"].as_array() {
-            return check(document, &either[0], value);
-        }
-        if let Some(allowed) = schema["enum"].as_array() {
-            assert!(allowed.contains(value), "{value} is not in {schema}");
-        }
-        for item in value.as_array().into_iter().flatten() {
-            check(document, &schema["items"], item);
-        }
-        let Some(object) = value.as_object() else { return };
-        for required in schema["required"].as_array().into_iter().flatten() {
-            assert!(object.contains_key(required.as_str().expect("a name")), "{required}: {value}");
-        }
-        for (name, value) in object {
-            let field = &schema["properties"][name];
-            assert!(field.is_object(), "{name} is not in {schema}");
-            check(document, field, value);
         }
     }
 }

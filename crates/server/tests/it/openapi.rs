@@ -108,6 +108,28 @@ fn fits_pattern(text: &str, pattern: &str) -> bool {
     }
 }
 
+/// VER-2: every call has an example, with exactly the fields that its schema requires.
+#[test]
+fn examples_have_the_fields_of_their_schemas() {
+    let document = Document(integrator::document(integrator::DEFAULT_SERVER));
+    for endpoint in ENDPOINTS {
+        let operation = &document.0["paths"][format!("/{}", endpoint.path)]["post"];
+        let success = &operation["responses"]["200"]["content"]["application/json"];
+        let schema = &success["schema"]["oneOf"][0];
+        assert_eq!(document.error(schema, &success["example"]), None, "{}", endpoint.name);
+        let body = &operation["requestBody"]["content"]["application/json"];
+        assert_eq!(body.is_object(), endpoint.request.is_some(), "{}", endpoint.name);
+        let mut schema = document.resolved(&body["schema"]).clone();
+        // A request may omit a field that is not required.
+        if let Some(fields) = schema["properties"].as_object_mut() {
+            fields.retain(|name, _| body["example"].get(name).is_some());
+        }
+        assert_eq!(document.error(&schema, &body["example"]), None, "{}", endpoint.name);
+        let is_empty = endpoint.name == "LogOut";
+        assert_eq!(success["example"]["data"].is_null(), is_empty, "{}", endpoint.name);
+    }
+}
+
 /// VER-2: successes, refusals and failures of every call.
 #[tokio::test]
 async fn answers_are_those_of_the_document() {
