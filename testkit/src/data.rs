@@ -160,6 +160,17 @@ impl TestData {
         }
     }
 
+    /// Returns whether there is no file, or no table.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            TestData::Directory(directory) => directory.path().read_dir().unwrap().next().is_none(),
+            TestData::Postgres(_) => {
+                let tables = "select 1 from pg_tables where schemaname = current_schema";
+                self.query(tables).is_empty()
+            }
+        }
+    }
+
     /// Returns the location in the form that the store takes.
     pub fn location(&self) -> StoreLocation<'_> {
         match self {

@@ -102,14 +102,19 @@ async fn moved(fixture: &TestStore, group: &str, at: UnixMs) {
     fixture.apply_at(Fleet { devices: vec![entry], ..Fleet::default() }, at).await.unwrap();
 }
 
-/// Returns data in which `d1` sold on yesterday's weekday in each of the weeks before, and moved to
-/// group `b` at a time.
-async fn moved_at(at: UnixMs) -> TestStore {
+/// Returns data in which `d1` sold on yesterday's weekday in each of the weeks before.
+async fn sold_each_week() -> TestStore {
     let fixture = TestStore::with_fleet().await;
     let orders = [8, 15, 22, 29].iter().flat_map(|ago| {
         (0..3).map(move |one| paid(&format!("{ago}-{one}"), "d1", *ago, ShipmentStatus::Success))
     });
     fixture.receive_new(orders.map(rendered).collect()).await;
+    fixture
+}
+
+/// Returns the same data, in which `d1` moved to group `b` at a time.
+async fn moved_at(at: UnixMs) -> TestStore {
+    let fixture = sold_each_week().await;
     moved(&fixture, "b", at).await;
     beat(&fixture, &["d1", "d2", "e1"]).await;
     fixture
@@ -151,11 +156,7 @@ async fn sales_in_an_earlier_group_count() {
 
 #[tokio::test]
 async fn a_silent_device_is_not_expected_to_sell() {
-    let fixture = TestStore::with_fleet().await;
-    let orders = [8, 15, 22, 29].iter().flat_map(|ago| {
-        (0..3).map(move |one| paid(&format!("{ago}-{one}"), "d1", *ago, ShipmentStatus::Success))
-    });
-    fixture.receive_new(orders.map(rendered).collect()).await;
+    let fixture = sold_each_week().await;
     beat(&fixture, &["d2", "e1"]).await;
     assert_eq!(named(&ask(&fixture, None).await), BTreeMap::from([("silent", vec!["d1"])]));
 }

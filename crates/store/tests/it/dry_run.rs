@@ -214,15 +214,7 @@ async fn absent_data_is_created_in_the_dry_run_alone() {
         let received = store.intake().receive(orders, no_owners(), ReceiveOptions::at(NOW)).await;
         assert_eq!(received.unwrap(), [OrderOutcome::Accepted]);
         drop(store);
-        match &data {
-            TestData::Directory(directory) => {
-                assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
-            }
-            TestData::Postgres(_) => {
-                let tables = "select count(*) from pg_tables where schemaname = current_schema";
-                assert_eq!(data.query(tables), ["0"]);
-            }
-        }
+        assert!(data.is_empty());
     }
 }
 

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::{ActedBy, UnixMs};
-use kiosque_store::{ApplyError, Error, NewHashes, Refused};
+use kiosque_store::{Applied, ApplyError, Error, NewHashes, Refused};
 use kiosque_testkit::entries::{aisle, bare_device, device, group_id, order};
 use kiosque_testkit::{NOW, TestData, TestStore, clock_at, is_citus, sql};
+use tokio::task::JoinHandle;
 
 /// A serialization failure, a deadlock, and a key that was free a moment ago.
 const IN_THE_WAY: [&str; 3] = ["40001", "40P01", "23505"];
@@ -113,6 +114,23 @@ async fn a_change_that_others_are_always_in_the_way_of_is_given_up() {
     assert_eq!(fixture.query("select * from sessions"), [""; 0]);
 }
 
+/// Begins an apply, and waits until it waits for the lock of the aisles.
+async fn apply_up_to_the_aisles(
+    fixture: &TestStore,
+    fleet: Fleet,
+) -> JoinHandle<Result<Applied, ApplyError>> {
+    let (store, by) = (fixture.store.clone(), ActedBy::command(NOW));
+    let applying = tokio::spawn(async move {
+        store.fleet().apply(fleet, NewHashes::new(), by, &clock_at(NOW)).await
+    });
+    let is_waiting = "select 1 from pg_locks where not granted
+        and relation = 'aisles'::regclass";
+    while fixture.query(is_waiting).is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    applying
+}
+
 /// An apply locks its groups last: while it writes the devices of a group, orders of that group are
 /// stored. A statement that holds the aisles stops it there.
 #[tokio::test]
@@ -126,15 +144,7 @@ async fn orders_are_stored_while_an_apply_writes_the_devices_of_their_group() {
         DeviceEntry { enabled: Some(false), ..bare_device("d1") },
     ];
     let fleet = Fleet { devices, ..Fleet::default() };
-    let (store, by) = (fixture.store.clone(), ActedBy::command(NOW));
-    let applying = tokio::spawn(async move {
-        store.fleet().apply(fleet, NewHashes::new(), by, &clock_at(NOW)).await
-    });
-    let is_waiting = "select 1 from pg_locks where not granted
-        and relation = 'aisles'::regclass";
-    while fixture.query(is_waiting).is_empty() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let applying = apply_up_to_the_aisles(&fixture, fleet).await;
     fixture.receive_new(vec![order("o1", "d1", 1), order("o2", "d2", 2)]).await;
     lock.release().await;
     let applied = applying.await.unwrap().unwrap();
@@ -156,15 +166,7 @@ async fn a_late_move_is_checked_again_under_the_locks() {
         ..bare_device("d2")
     };
     let fleet = Fleet { devices: vec![moves], ..Fleet::default() };
-    let (store, by) = (fixture.store.clone(), ActedBy::command(NOW));
-    let applying = tokio::spawn(async move {
-        store.fleet().apply(fleet, NewHashes::new(), by, &clock_at(NOW)).await
-    });
-    let is_waiting = "select 1 from pg_locks where not granted
-        and relation = 'aisles'::regclass";
-    while fixture.query(is_waiting).is_empty() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let applying = apply_up_to_the_aisles(&fixture, fleet).await;
     fixture.receive_new(vec![order("o2", "d2", 500)]).await;
     lock.release().await;
     let Err(ApplyError::Invalid(errors)) = applying.await.unwrap() else { panic!("applied") };
