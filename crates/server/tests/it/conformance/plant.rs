@@ -50,10 +50,24 @@ pub(super) struct When {
     query: Option<&'static str>,
     body: Option<&'static str>,
     part: &'static str,
+    caller: Caller,
     code: Option<i64>,
 }
 
-pub(super) const ALWAYS: When = When { path: None, query: None, body: None, part: "", code: None };
+/// The caller, by the token of the call.
+#[derive(Clone, Copy)]
+enum Caller {
+    Any,
+    /// A call without a token.
+    None,
+    /// A session of an account whose name begins like this.
+    Account(&'static str),
+    /// A session in this group.
+    Group(&'static str),
+}
+
+pub(super) const ALWAYS: When =
+    When { path: None, query: None, body: None, part: "", caller: Caller::Any, code: None };
 
 /// Returns the calls of a path below `/v8/`.
 pub(super) fn at(path: &'static str) -> When {
@@ -74,13 +88,35 @@ impl When {
         When { part, ..self }
     }
 
+    pub(super) fn without_token(self) -> When {
+        When { caller: Caller::None, ..self }
+    }
+
+    /// The token is or was one of an account whose name begins like this.
+    pub(super) fn by_account(self, beginning: &'static str) -> When {
+        When { caller: Caller::Account(beginning), ..self }
+    }
+
+    /// The token is or was one of a session in this group.
+    pub(super) fn in_group(self, group: &'static str) -> When {
+        When { caller: Caller::Group(group), ..self }
+    }
+
     /// The answer has this code. Only for changes of answers.
     pub(super) fn code(self, code: i64) -> When {
         When { code: Some(code), ..self }
     }
 
-    fn is_met(self, call: &Call, given: Option<&Given>) -> bool {
-        self.path.is_none_or(|path| call.path == path)
+    fn is_met(self, call: &Call, given: Option<&Given>, memory: &Memory) -> bool {
+        let session = memory.of(call.token());
+        let is_caller = match self.caller {
+            Caller::Any => true,
+            Caller::None => call.token().is_empty(),
+            Caller::Account(start) => session.is_some_and(|it| it.account.starts_with(start)),
+            Caller::Group(group) => session.is_some_and(|it| it.group == group),
+        };
+        is_caller
+            && self.path.is_none_or(|path| call.path == path)
             && self.query.is_none_or(|query| call.query == query)
             && self.body.is_none_or(|body| call.body == body)
             && call.body.contains(self.part)
@@ -93,6 +129,7 @@ impl When {
 /// a list; it does nothing where there is no such value.
 #[derive(Clone)]
 pub(super) enum Change {
+    Token(&'static str),
     Body(&'static str),
     Query(&'static str),
     /// In the path, the first text is replaced by the second.
@@ -122,6 +159,7 @@ pub(super) enum Change {
 impl Change {
     fn of_call(&self, call: &mut Call, memory: &Memory) {
         match self {
+            Change::Token(token) => call.set_token(token),
             Change::Body(body) => (*body).clone_into(&mut call.body),
             Change::Query(query) => (*query).clone_into(&mut call.query),
             Change::InPath(from, to) => call.path = call.path.replace(from, to),
@@ -461,8 +499,9 @@ fn transport(client: Arc<HttpsClient>, plants: &[&Plant]) -> Transport {
         Box::pin(async move {
             let mut call = Call::of(request);
             for (when, change) in changes.iter() {
-                if when.is_met(&call, None) {
-                    change.of_call(&mut call, &memory.lock().unwrap());
+                let memory = memory.lock().unwrap();
+                if when.is_met(&call, None, &memory) {
+                    change.of_call(&mut call, &memory);
                 }
             }
             let mut given = match call.instead.take() {
@@ -472,7 +511,7 @@ fn transport(client: Arc<HttpsClient>, plants: &[&Plant]) -> Transport {
             let mut memory = memory.lock().unwrap();
             memory.learn(&call, &given);
             for (when, change) in changes.iter() {
-                if when.is_met(&call, Some(&given)) {
+                if when.is_met(&call, Some(&given), &memory) {
                     change.of_answer(&call, &mut given, &memory);
                 }
             }

@@ -42,28 +42,13 @@ pub(super) fn plants() -> Vec<Plant> {
         ),
         plant("a summary of a group of another account is answered", &["accounts.filters"])
             .on(at(SUMMARY_PATH).part("\"groupId\":\"north\""), Body("{}")),
-        plant("devices of a group of another account are listed", &["accounts.group-filter"]).call(
-            |call, memory| {
-                let is_foreign = call.path == DEVICES_PATH && call.has("groupId", "north");
-                if is_foreign && is_first(call, memory) {
-                    call.body = "{}".to_owned();
-                }
-            },
-        ),
+        plant("devices of a group of another account are listed", &["accounts.group-filter"])
+            .on(at(DEVICES_PATH).by_account("walker").part("\"groupId\":\"north\""), Body("{}")),
         plant("orders of a device of another account are listed", &["accounts.device-filter"])
-            .call(|call, memory| {
-                if call.path == ORDERS_PATH && is_first(call, memory) {
-                    call.body = call.body.replace("\"N1\"", "\"E1\"");
-                }
-            }),
+            .on(at(ORDERS_PATH).by_account("walker"), InBody("\"N1\"", "\"E1\"")),
         plant("an order of another account is found", &["accounts.order"])
             .on(at(DETAIL_PATH), InBody("\"n1\"", "\"t1\"")),
     ]
-}
-
-/// Whether a call is one of the first account.
-fn is_first(call: &Call, memory: &Memory) -> bool {
-    memory.of(call.token()).is_some_and(|issued| issued.account.starts_with("walker"))
 }
 
 /// Whether another account has logged in since a token was issued.

@@ -113,12 +113,8 @@ fn details() -> Vec<Plant> {
 /// Bugs in how a number finds an order.
 fn found() -> Vec<Plant> {
     vec![
-        plant("details do not follow a switch", &["orders.selected-group"]).call(|call, memory| {
-            let is_west = memory.group_of(call.token()) == Some("west");
-            if call.path == DETAIL_PATH && is_west && call.body.contains("w1") {
-                call.refuse(-1, "Order does not exist");
-            }
-        }),
+        plant("details do not follow a switch", &["orders.selected-group"])
+            .on(at(DETAIL_PATH).in_group("west").part("w1"), Refuse(-1, "Order does not exist")),
         plant("details are of all groups", &["orders.selected-group"]).call(|call, memory| {
             let is_west = memory.group_of(call.token()) == Some("west");
             if call.path == DETAIL_PATH && is_west && !call.body.contains("w1") {

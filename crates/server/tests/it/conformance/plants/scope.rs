@@ -6,21 +6,11 @@ use super::{Plant, at, empty_page, plant};
 
 pub(super) fn plants() -> Vec<Plant> {
     vec![
-        plant("List devices does not follow a switch", &["scope.switched"]).call(|call, memory| {
-            let is_west = memory.group_of(call.token()) == Some("west");
-            if call.path == DEVICES_PATH && is_west && call.body == "{}" {
-                call.body = json!({"groupId": "east"}).to_string();
-            }
-        }),
-        plant("List devices lists a third group after a switch", &["scope.switched"]).answer(
-            |call, given, memory| {
-                let is_west = memory.group_of(call.token()) == Some("west");
-                if call.path == DEVICES_PATH && is_west && call.body == "{}" {
-                    for device in given.list("records") {
-                        device["deviceCode"] = json!("S1");
-                    }
-                }
-            },
+        plant("List devices does not follow a switch", &["scope.switched"])
+            .on(at(DEVICES_PATH).in_group("west").body("{}"), Body(r#"{"groupId":"east"}"#)),
+        plant("List devices lists a third group after a switch", &["scope.switched"]).on(
+            at(DEVICES_PATH).in_group("west").body("{}"),
+            Set("data.records.*.deviceCode", json!("S1")),
         ),
         plant("Online devices lists other groups", &["scope.online-devices"])
             .on(at(ONLINE_PATH), Add("data.totalCount", 1))

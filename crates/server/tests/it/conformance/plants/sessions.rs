@@ -1,7 +1,7 @@
 use kiosque_testkit::{DEVICES_PATH, LOGOUT_PATH, ONLINE_PATH, SWITCH_PATH, TOKEN_PATH};
 use serde_json::{Value, json};
 
-use super::Change::{Append, NoHeader, Refuse, Remove, Replace, Reverse, Set};
+use super::Change::{Append, NoHeader, Refuse, Remove, Replace, Reverse, Set, Succeed, Token};
 use super::{ALWAYS, Call, Memory, Plant, at, plant};
 
 pub(super) fn plants() -> Vec<Plant> {
@@ -85,23 +85,13 @@ fn tokens() -> Vec<Plant> {
             "a log out without a token is a success",
             &["sessions.missing-token", "sessions.no-token"],
         )
-        .call(|call, _| {
-            if call.path == LOGOUT_PATH && call.token().is_empty() {
-                call.succeed(json!(null));
-            }
-        }),
-        plant("a missing token is a wrong one", &["sessions.missing-token"]).call(|call, _| {
-            if [SWITCH_PATH, LOGOUT_PATH].contains(&call.path.as_str()) && call.token().is_empty() {
-                call.set_token("missing");
-            }
-        }),
+        .on(at(LOGOUT_PATH).without_token(), Succeed(Value::Null)),
+        plant("a missing token is a wrong one", &["sessions.missing-token"])
+            .on(at(SWITCH_PATH).without_token(), Token("missing"))
+            .on(at(LOGOUT_PATH).without_token(), Token("missing")),
         plant("business calls without a token have code -3", &["sessions.no-token-business"])
-            .answer(|call, given, _| {
-                let is_business = [DEVICES_PATH, ONLINE_PATH].contains(&call.path.as_str());
-                if is_business && call.token().is_empty() && given.status == 200 {
-                    given.json["code"] = json!(-3);
-                }
-            }),
+            .on(at(DEVICES_PATH).without_token().code(-4), Set("code", json!(-3)))
+            .on(at(ONLINE_PATH).without_token().code(-4), Set("code", json!(-3))),
         plant("the first character of a token is not compared", &["sessions.wrong-token"]).call(
             |call, memory| {
                 let own = memory.last().map(|issued| issued.token.clone()).unwrap_or_default();
@@ -152,11 +142,8 @@ fn switches() -> Vec<Plant> {
         ),
         plant("an unknown group has another message", &["sessions.refused-switch"])
             .on(at(SWITCH_PATH).part("no-such"), Set("msg", json!("No such group"))),
-        plant("a log out leaves the session", &["sessions.log-out"]).call(|call, _| {
-            if call.path == LOGOUT_PATH && !call.token().is_empty() {
-                call.succeed(json!(null));
-            }
-        }),
+        plant("a log out leaves the session", &["sessions.log-out"])
+            .on(at(LOGOUT_PATH).by_account(""), Succeed(Value::Null)),
         plant("a log out has the token in data", &["sessions.log-out"])
             .on(at(LOGOUT_PATH).code(200), Set("data", json!({"ended": true}))),
     ]
