@@ -1,6 +1,5 @@
 //! A server in the test's process: real ports and real data, with a clock that the test sets.
 
-use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,7 +27,7 @@ use tokio::task::JoinHandle;
 
 use crate::client::{Client, Http2Client, LoggedIn, connect_http2};
 use crate::clock::ManualClock;
-use crate::data::{Fingerprint, TestData, WriteLock, open_options};
+use crate::data::{TestData, open_options};
 use crate::paths::{DEVICES_PATH, SWITCH_PATH, TOKEN_PATH};
 use crate::reply::Reply;
 use crate::wait::WAIT_MAX;
@@ -262,26 +261,6 @@ impl TestServer {
             rate: Rate::parse(rate).unwrap(),
         });
         self.store.fleet().set_rates(rates.collect()).await.unwrap();
-    }
-
-    /// Returns the rows of a statement; see [`TestData::query`].
-    pub fn query(&self, sql: &str) -> Vec<String> {
-        self.data.query(sql)
-    }
-
-    /// Blocks every writer; see [`TestData::block_writes`].
-    pub async fn block_writes(&self) -> WriteLock {
-        self.data.block_writes().await
-    }
-
-    /// Returns the transactions that wrote orders; see [`TestData::commits`].
-    pub async fn commits(&self) -> BTreeSet<String> {
-        self.data.commits().await
-    }
-
-    /// Returns a value that changes with the data; see [`TestData::fingerprint`].
-    pub async fn fingerprint(&self) -> Fingerprint {
-        self.data.fingerprint().await
     }
 
     /// Returns the file of the server's self-signed certificate.

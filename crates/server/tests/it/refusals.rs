@@ -150,11 +150,11 @@ async fn every_refusal_is_answered_to_the_letter_and_changes_nothing() {
     for row in deleting {
         faults.extend(row.faults(&setup, &mut line).await);
     }
-    let before = setup.server.fingerprint().await;
+    let before = setup.server.data.fingerprint().await;
     for row in &changing_nothing {
         faults.extend(row.faults(&setup, &mut line).await);
     }
-    if setup.server.fingerprint().await != before {
+    if setup.server.data.fingerprint().await != before {
         faults
             .push(format!("{}\n  the data was written to", first_writer(&changing_nothing).await));
     }
@@ -175,11 +175,11 @@ async fn every_refusal_is_answered_to_the_letter_and_changes_nothing() {
 /// all data around each refusal takes minutes, and on Citus an hour, so it is done only then.
 async fn first_writer(rows: &[&Row]) -> String {
     let (setup, mut line) = (Setup::new().await, Connection::default());
-    let mut before = setup.server.fingerprint().await;
+    let mut before = setup.server.data.fingerprint().await;
     for row in rows {
         // Faults of the answer are known already.
         row.faults(&setup, &mut line).await;
-        let after = setup.server.fingerprint().await;
+        let after = setup.server.data.fingerprint().await;
         if after != before {
             return row.holds.clone();
         }

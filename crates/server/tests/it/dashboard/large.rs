@@ -119,11 +119,13 @@ async fn an_answer_that_is_not_read_holds_no_snapshot() {
         // A write, so that the snapshot of an answer would be an old one.
         server.import_valid(online_order(1)).await;
         if server.store.is_file() {
-            eventually("the log is emptied", async || server.query(sql::EMPTY_LOG) == ["0|0|0"])
-                .await;
+            eventually("the log is emptied", async || {
+                server.data.query(sql::EMPTY_LOG) == ["0|0|0"]
+            })
+            .await;
         } else {
             eventually("no transaction is open", async || {
-                server.query(sql::OPEN_SNAPSHOTS) == ["0"]
+                server.data.query(sql::OPEN_SNAPSHOTS) == ["0"]
             })
             .await;
         }

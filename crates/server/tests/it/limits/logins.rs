@@ -202,7 +202,7 @@ pub(super) async fn a_login_waits_for_the_store_up_to_its_limit() {
     })
     .await;
     let token = server.log_in("ops").await.token;
-    let held = server.block_writes().await;
+    let held = server.data.block_writes().await;
 
     let mut callers = Vec::new();
     for _ in 0..32 {
@@ -236,7 +236,7 @@ pub(super) async fn a_login_waits_for_the_store_up_to_its_limit() {
     drop(held);
     assert_serves(&server, &token).await;
     let server = TestServer::start(fleet()).await;
-    let held = server.block_writes().await;
+    let held = server.data.block_writes().await;
     let mut caller = server.connect().await;
     let waiting = tokio::spawn(async move {
         let body = r#"{"username":"ops","password":"secret"}"#;

@@ -37,7 +37,7 @@ async fn every_error_is_returned_and_nothing_is_applied() {
         server.store.operators().keys().await.unwrap()[0].used_at == Some(server.now())
     })
     .await;
-    let before = server.fingerprint().await;
+    let before = server.data.fingerprint().await;
     // Faults of the entries themselves, then of their references, then of the text.
     let entries = json!({
         "group": [{"id": "g9", "name": "Nine"}],
@@ -72,7 +72,7 @@ async fn every_error_is_returned_and_nothing_is_applied() {
     insta::assert_snapshot!("all_faults_together", whole(&reply));
     let reply = server.call_operator(FLEET_CALL, Some(&key), &b"\xff"[..]).await;
     assert_eq!((reply.status, &reply.json["detail"]), (400, &json!("the body is not valid UTF-8")));
-    assert!(before == server.fingerprint().await, "something was applied");
+    assert!(before == server.data.fingerprint().await, "something was applied");
 }
 
 /// Reading and hashing a fleet takes long; other requests are answered meanwhile.

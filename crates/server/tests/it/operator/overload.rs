@@ -63,7 +63,7 @@ pub(crate) async fn what_waits_is_bounded() {
     })
     .await;
     let key = server.create_key("orders").await;
-    let held = server.block_writes().await;
+    let held = server.data.block_writes().await;
     let mut stream = Stream::open(&server, &key).await;
     // More than is ever buffered on the way for a connection.
     let text = lines("o", 150_000);
@@ -107,7 +107,7 @@ pub(crate) async fn as_many_threads_at_a_time_as_there_may_be() {
                 .await;
         let key = server.create_key("orders").await;
         let read = threads > 1 || !server.store.is_file();
-        let held = server.block_writes().await;
+        let held = server.data.block_writes().await;
         let storing = begin(&server, &key, line("o", 1), 0).await;
         let body = "nonsense\n";
         let mut reading = Box::pin(server.call_operator(ORDERS_CALL, Some(&key), body));

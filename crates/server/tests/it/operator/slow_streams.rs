@@ -160,7 +160,7 @@ async fn complete_lines_are_stored_when_a_stream_breaks() {
     let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
     for kind in BREAKS {
         let mut stream = kind.open(&server, &key).await;
-        let held = server.block_writes().await;
+        let held = server.data.block_writes().await;
         let mut bytes = 0;
         for part in ["a", "b"] {
             let text = lines(&format!("{kind:?}-{part}"), 3);

@@ -43,7 +43,7 @@ pub(super) async fn begin(
 async fn the_response_follows_the_commit() {
     let server = server().await;
     let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
-    let held = server.block_writes().await;
+    let held = server.data.block_writes().await;
     let mut posting = begin(&server, &key, lines("o", 3), 0).await;
     let early = tokio::time::timeout(A_WHILE, &mut posting).await;
     assert!(early.is_err(), "answered before the commit: {early:?}");
@@ -60,8 +60,8 @@ async fn requests_share_a_commit_and_are_answered_each_for_itself() {
     let server = server().await;
     let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
     server.call_operator(ORDERS_CALL, Some(&key), line("b1", 100)).await;
-    let before = server.commits().await;
-    let held = server.block_writes().await;
+    let before = server.data.commits().await;
+    let held = server.data.block_writes().await;
     let first = begin(&server, &key, lines("a", 2), 0).await;
     let second = begin(&server, &key, [line("b1", 7), line("b2", 1)].concat(), 1).await;
     let unknown = line("c2", 1).replace("D1", "D9");
@@ -76,7 +76,7 @@ async fn requests_share_a_commit_and_are_answered_each_for_itself() {
     ]);
     assert_eq!(third.json["rejected"], rejected);
     assert_eq!(kept(&server, &token).await, ["a0", "a1", "b1", "b2", "c1"]);
-    let new = server.commits().await.difference(&before).count();
+    let new = server.data.commits().await.difference(&before).count();
     assert_eq!(new, 2, "the first, and the others together");
     assert_eq!(server.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
@@ -88,7 +88,7 @@ async fn what_fails_of_one_request_is_not_held_against_another() {
     let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
     server.call_operator(ORDERS_CALL, Some(&key), line("bad", 1)).await;
     server.data.refuse_updates("bad");
-    let held = server.block_writes().await;
+    let held = server.data.block_writes().await;
     let first = begin(&server, &key, line("a", 1), 0).await;
     let second = begin(&server, &key, [line("b", 1), line("bad", 2)].concat(), 1).await;
     let third = begin(&server, &key, line("c", 1), 2).await;
@@ -152,11 +152,11 @@ async fn each_group_has_a_transaction_of_its_own_on_a_cluster() {
     let device = "[[device]]\ncode = \"D3\"\nname = \"Tower\"\ngroup = \"g3\"";
     server.apply(&format!("{group}\n{device}")).await.unwrap();
     server.call_operator(ORDERS_CALL, Some(&key), line("first", 1)).await;
-    let before = server.commits().await;
+    let before = server.data.commits().await;
     let of = |device, name: &str| lines(name, 3).replace("D1", device);
     let all = [of("D1", "a"), of("D2", "b"), of("D3", "c")].concat();
     assert_eq!(counts(&server.call_operator(ORDERS_CALL, Some(&key), all).await), [9, 0, 0, 0]);
-    let commits = server.commits().await.difference(&before).count();
+    let commits = server.data.commits().await.difference(&before).count();
     assert_eq!(commits, if server.store.is_sharded() { 3 } else { 1 });
 }
 
@@ -168,7 +168,7 @@ async fn a_busy_store_is_reported_and_a_retry_succeeds() {
     let server =
         TestServer::start_with(fleet(), |settings| settings.limits.store_wait = wait).await;
     let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
-    let held = server.block_writes().await;
+    let held = server.data.block_writes().await;
     let mut callers = Vec::new();
     for _ in 0..16 {
         callers.push(server.connect_operator().await);
@@ -231,7 +231,7 @@ pub(crate) async fn a_silent_stream_ends_and_a_slow_one_lives() {
 async fn the_last_word_on_an_order_stays_however_long_the_stream_is() {
     let server = server().await;
     let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
-    let held = server.block_writes().await;
+    let held = server.data.block_writes().await;
     let mut stream = Stream::open(&server, &key).await;
     // An order occurs again in the next chunk, and nearer to its beginning.
     let (rounds, orders) = (12, 700);
