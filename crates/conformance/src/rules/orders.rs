@@ -67,20 +67,15 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         rule("orders.span", "ORD-6", Kiosque)
             .text("A start after the end is a violation; a span whose ends are equal is empty.")
             .ask(|facts| {
-                facts.device.as_ref().map(|device| {
-                    let body =
-                        json!({"deviceCode": device, "startTimestamp": 2, "endTimestamp": 1});
-                    facts.call_with(ORDERS, &body)
-                })
+                let device = facts.device.as_ref()?;
+                let body = json!({"deviceCode": device, "startTimestamp": 2, "endTimestamp": 1});
+                Some(facts.call_with(ORDERS, &body))
             })
             .expect(|_, answer| answer.violates(&["startTimestamp"]))
             .ask(|facts| {
-                facts.device.as_ref().map(|device| {
-                    let (at, device) = (facts.now_ms, device);
-                    let body =
-                        json!({"deviceCode": device, "startTimestamp": at, "endTimestamp": at});
-                    facts.call_with(ORDERS, &body)
-                })
+                let (device, at) = (facts.device.as_ref()?, facts.now_ms);
+                let body = json!({"deviceCode": device, "startTimestamp": at, "endTimestamp": at});
+                Some(facts.call_with(ORDERS, &body))
             })
             .expect(|_, answer| met!(answer.records()?.is_empty(), || "no order".to_owned())),
         rule("orders.fields", "ORD-7", Contract)
@@ -133,13 +128,9 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .ask(|facts| facts.orders_of_device(ORDERS_QUERY))
             .expect(|_, answer| {
                 let is_met = |order: &Value| {
-                    let paid = &order["payEndTime"];
+                    let is_unpaid = order["payEndTime"].is_null();
                     order["payEndDate"]
-                        == if paid.is_null() {
-                            order["tradeStartTime"].clone()
-                        } else {
-                            paid.clone()
-                        }
+                        == order[if is_unpaid { "tradeStartTime" } else { "payEndTime" }]
                 };
                 met!(answer.records()?.iter().all(is_met), || {
                     "payEndDate as payEndTime, or as tradeStartTime".to_owned()
@@ -190,11 +181,8 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         rule("orders.detail-by-number", "ORD-15", Contract)
             .text("Order detail takes tradeNoOut, the tradeNo of a list record.")
             .ask(|facts| {
-                let number = facts
-                    .orders
-                    .iter()
-                    .map(|order| &order["tradeNo"])
-                    .find(|number| **number != "")?;
+                let mut numbers = facts.orders.iter().map(|order| &order["tradeNo"]);
+                let number = numbers.find(|number| **number != "")?;
                 Some(facts.call_with(DETAIL, &json!({"tradeNoOut": number})))
             })
             .expect(|facts, answer| {
