@@ -44,11 +44,11 @@ impl Engine {
         Some(format!("postgres://kiosque@127.0.0.1:{}/{name}", server.port()))
     }
 
-    /// Creates an empty database with that name.
+    /// Replaces the database with that name by an empty one.
     ///
     /// # Errors
     /// When the server refuses.
-    pub(crate) fn make_anew(&self, name: &str) -> anyhow::Result<()> {
+    pub(crate) fn replace_database(&self, name: &str) -> anyhow::Result<()> {
         if let Some(server) = &self.0 {
             server.sql(&format!("drop database if exists {name} with (force)"))?;
             server.sql(&format!("create database {name}"))?;

@@ -57,7 +57,7 @@ impl Kiosque {
 
     /// Throws the data away.
     fn clear(&self) -> anyhow::Result<()> {
-        self.engine.make_anew(&self.database)?;
+        self.engine.replace_database(&self.database)?;
         if self.has_data() {
             fs::remove_dir_all(&self.data)?;
         }

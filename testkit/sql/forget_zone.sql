@@ -1,2 +1,2 @@
 -- For PostgreSQL: removes the time zone, which the next store to open the data records.
-delete from house where name = 'time_zone'
+delete from metadata where name = 'time_zone'

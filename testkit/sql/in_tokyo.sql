@@ -1,2 +1,2 @@
 -- Replaces the time zone of the data.
-update house set value = 'Asia/Tokyo' where name = 'time_zone'
+update metadata set value = 'Asia/Tokyo' where name = 'time_zone'

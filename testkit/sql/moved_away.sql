@@ -1,3 +1,3 @@
 -- SQLite: marks the data as moved to a database.
-insert into house (name, value) values ('moved_at', '1772445600000');
+insert into metadata (name, value) values ('moved_at', '1772445600000');
 pragma user_version = 1;

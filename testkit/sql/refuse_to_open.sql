@@ -4,9 +4,9 @@ create function refuse() returns trigger language plpgsql as $$ begin
     raise exception 'refused for a test';
 end $$;
 create function guard() returns event_trigger language plpgsql as $$ begin
-    if to_regclass('house') is not null
+    if to_regclass('metadata') is not null
         and not exists (select from pg_trigger where tgname = 'refuse') then
-        create trigger refuse before delete on house for each row execute function refuse();
+        create trigger refuse before delete on metadata for each row execute function refuse();
     end if;
 end $$;
 create event trigger guard on ddl_command_end when tag in ('CREATE TABLE')

@@ -2,7 +2,7 @@
 -- of the layout is a separate migration.
 
 -- Facts about the data itself, such as its time zone.
-create table house (
+create table metadata (
     name text primary key,
     value text not null
 );

@@ -9,10 +9,10 @@ use crate::error::Error;
 use crate::sql::statements;
 
 statements! {
-    ENTRY(name) -> String = "select value from house where name = $name";
-    SET_ENTRY(name, value) = "insert into house (name, value) values ($name, $value)
+    ENTRY(name) -> String = "select value from metadata where name = $name";
+    SET_ENTRY(name, value) = "insert into metadata (name, value) values ($name, $value)
         on conflict (name) do update set value = excluded.value";
-    DELETE_ENTRY(name) = "delete from house where name = $name";
+    DELETE_ENTRY(name) = "delete from metadata where name = $name";
     COUNTER(name) -> i64 = "select last from counters where name = $name";
     SET_COUNTER(name, last) = "insert into counters (name, last) values ($name, $last)
         on conflict (name) do update set last = excluded.last";
@@ -26,7 +26,7 @@ statements! {
 }
 
 /// The table of entries and markers.
-pub(crate) const TABLE: &str = "house";
+pub(crate) const TABLE: &str = "metadata";
 
 /// The counter that is locked while a fleet is applied. Its number is the version of the fleet, to
 /// validate caches; it is replaced whenever owners of devices or names of products change.

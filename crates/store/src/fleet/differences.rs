@@ -189,9 +189,9 @@ fn all_aisles(mut compared: EntryDifference, aisles: &AislesChange<'_>) -> Entry
     }
     let kept_of_old = aisles.old.iter().filter(|aisle| new.contains(aisle.code.as_str()));
     let kept_of_new = aisles.new.iter().filter(|aisle| old.contains_key(aisle.code.as_str()));
-    let is_sorted_anew =
+    let has_another_order =
         !kept_of_old.map(|aisle| &aisle.code).eq(kept_of_new.map(|aisle| &aisle.code));
-    compared.shown("order of the aisles", is_sorted_anew.then(|| "another".to_owned()))
+    compared.shown("order of the aisles", has_another_order.then(|| "another".to_owned()))
 }
 
 fn changed_aisle(compared: EntryDifference, old: &Aisle, new: &Aisle) -> EntryDifference {
