@@ -21,6 +21,13 @@ r7QLUAhwYwM=
 -----END CERTIFICATE-----
 ";
 
+/// A key of Ed448, which the TLS library does not support.
+const ED448_KEY: &str = "-----BEGIN PRIVATE KEY-----
+MEcCAQAwBQYDK2VxBDsEOa1w8HF0eGk2/dIxkP2GwH4UaK54sQj3AV6slXge7h71
+igB6uTW+TzOTV2ICrNZ9U0hFX36KQV1GmA==
+-----END PRIVATE KEY-----
+";
+
 #[test]
 fn a_certificate_is_generated_once_and_curl_accepts_it() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
@@ -67,6 +74,10 @@ fn a_certificate_that_cannot_be_used_is_named() {
     sandbox.file("empty.pem", "");
     sandbox.file("half.pem", &whole[..whole.len() / 2]);
     sandbox.file("version-1.pem", VERSION_1);
+    sandbox.file("ed448.pem", ED448_KEY);
+    sandbox.file("encrypted.pem", ED448_KEY.replace("PRIVATE", "ENCRYPTED PRIVATE"));
+    let encrypted = "-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nMIGk\n";
+    sandbox.file("older.pem", encrypted);
     std::fs::copy(other.data().join("tls/key.pem"), sandbox.path("foreign.pem")).unwrap();
     let with = |cert, key| ["serve", "--tls-cert", cert, "--tls-key", key];
     insta::assert_snapshot!(sandbox.transcript(&[
@@ -75,6 +86,9 @@ fn a_certificate_that_cannot_be_used_is_named() {
         &with(cert, "foreign.pem"),
         &with("half.pem", key),
         &with("version-1.pem", key),
+        &with(cert, "ed448.pem"),
+        &with(cert, "encrypted.pem"),
+        &with(cert, "older.pem"),
         &with("absent.pem", key),
         &with(cert, "absent.pem"),
         &["serve", "--tls-cert", cert],

@@ -19,6 +19,9 @@ use super::{Identity, TlsError};
 
 /// The time between two warnings about the same certificate.
 const WARNING_INTERVAL_MS: i64 = 86_400_000;
+/// The message for a private key that the TLS library does not accept.
+const UNSUPPORTED_KEY: &str = "the private key cannot be used; expected RSA with 2048 to 4096 \
+    bits, ECDSA with P-256 or P-384, or Ed25519";
 
 /// A certificate in use.
 ///
@@ -196,10 +199,13 @@ fn configured(
         other => other,
     };
     let chain = chain.map_err(|error| unreadable(&identity.cert, "certificate", &error))?;
-    let key = key.map_err(|error| unreadable(&identity.key, "private key", &error))?;
+    let key = key.map_err(|error| unreadable_key(&identity.key, &error))?;
     let validity = chain.first().and_then(Validity::of);
     let unusable = |error| unusable(identity, &error);
     let provider = Arc::new(rustls::crypto::ring::default_provider());
+    // Otherwise an error would not say that it is about the key.
+    let loaded = provider.key_provider.load_private_key(key.clone_key());
+    loaded.map_err(|_| TlsError::Pem(identity.key.clone(), UNSUPPORTED_KEY.to_owned()))?;
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
         .map_err(unusable)?
@@ -224,6 +230,17 @@ fn unusable(identity: &Identity, error: &rustls::Error) -> TlsError {
         ),
         other => TlsError::Config(cert.clone(), other.to_string()),
     }
+}
+
+fn unreadable_key(path: &Path, error: &PemError) -> TlsError {
+    // In both forms of PEM, the lines of an encrypted key say so.
+    let text = fs::read(path).unwrap_or_default();
+    if !String::from_utf8_lossy(&text).contains("ENCRYPTED") {
+        return unreadable(path, "private key", error);
+    }
+    let message = "the private key is encrypted; decrypt it with `openssl pkey -in FILE -out NEW`, \
+                   and specify the new file";
+    TlsError::Pem(path.to_owned(), message.to_owned())
 }
 
 fn unreadable(path: &Path, what: &str, error: &PemError) -> TlsError {
