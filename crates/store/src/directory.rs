@@ -8,9 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 pub use crate::db::has_data;
-use crate::db::{PRIVATE_FILE, database_files, open_private};
+use crate::db::{DATABASE, PRIVATE_FILE, database_files, open_private};
 use crate::error::Error;
-use crate::file_system::{if_found, io_error};
+use crate::file_system::{if_found, io_error, not_writable};
 
 /// The file that a server locks. Its text is the process ID and the command.
 const LOCK: &str = "kiosque.lock";
@@ -50,7 +50,7 @@ pub fn create_directory(directory: &Path) -> Result<(), Error> {
 /// the log. The last two exist while the database is open.
 #[must_use]
 pub fn data_files(directory: &Path) -> [PathBuf; 3] {
-    database_files(&directory.join(crate::db::DATABASE))
+    database_files(&directory.join(DATABASE))
 }
 
 /// Returns the mode of a file or directory if other users have any access to it.
@@ -71,8 +71,12 @@ impl ServerLock {
     /// Takes the lock of an existing directory, for a command such as `serve`.
     ///
     /// # Errors
-    /// Another server has it, or the file cannot be opened.
+    /// Another server has it, or its file cannot be opened or the database not be written. SQLite
+    /// would open the database for reading.
     pub fn take(directory: &Path, command: &str) -> Result<ServerLock, Error> {
+        if let Some(reason) = not_writable(&directory.join(DATABASE)) {
+            return Err(Error::File(reason));
+        }
         let path = directory.join(LOCK);
         let failed = |error| io_error(&path, &error);
         let mut file = open_private(&path).map_err(failed)?;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
 use rustix::io::Errno;
-use rustix::process::geteuid;
+use rustix::process::{Resource, geteuid, getrlimit};
 
 use crate::error::Error;
 
@@ -58,7 +58,11 @@ pub(crate) fn no_space(path: &Path) -> String {
 
 /// Returns the message for a file whose device fails.
 pub(crate) fn failing(path: &Path, cause: &dyn std::fmt::Display) -> String {
-    format!("{}: {cause} ({} on its file system)", path.display(), free(path))
+    let limit = match getrlimit(Resource::Fsize).current {
+        Some(bytes) => format!("; files are limited to {bytes} bytes, see ulimit -f"),
+        None => String::new(),
+    };
+    format!("{}: {cause} ({} on its file system{limit})", path.display(), free(path))
 }
 
 fn free(path: &Path) -> String {

@@ -2,7 +2,7 @@
 //! and another user the place of a wrong owner.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -11,9 +11,6 @@ use kiosque_testkit::{Ran, SERVE, Served, wait_until};
 use crate::KIOSQUE;
 use crate::fleet::{fleet, order, orders};
 use crate::shell;
-
-/// Without this, the signal of the limit ends the process.
-const IGNORE_SIGNAL: &str = "trap '' XFSZ";
 
 /// Sets the largest file that a server may write.
 fn limit_files(served: &Served, limit: &str) {
@@ -28,7 +25,7 @@ fn limit_files(served: &Served, limit: &str) {
 fn a_server_that_cannot_write_says_so_until_it_can() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let key = sandbox.create_key(&["tills"]);
-    let served = sandbox.start(&mut shell::after(IGNORE_SIGNAL, &sandbox.command(&SERVE)));
+    let served = sandbox.serve();
     let send = |id: &str| served.post_orders(&key, &order(id));
     let store = |id: &str| send(id).status;
     let has = |series: &str| shell::get(&served, "/metrics").1.contains(&format!("\n{series}\n"));
@@ -46,7 +43,8 @@ fn a_server_that_cannot_write_says_so_until_it_can() {
     let (status, body) = shell::get(&served, orders);
     assert_eq!(status, 503, "{body}");
     let reason = format!("\"orders cannot be stored: {}: disk I/O error (", file.display());
-    assert!(body.contains(&reason) && body.contains(" bytes free on its file system)"), "{body}");
+    let limit = " bytes free on its file system; files are limited to 4096 bytes, see ulimit -f)";
+    assert!(body.contains(&reason) && body.contains(limit), "{body}");
     assert_eq!(shell::get(&served, all).0, 200);
     wait_until("the gauge shows it", || has(r#"kiosque_ready{path="/readyz/orders"} 0"#));
     assert!(has(r#"kiosque_ready{path="/readyz"} 1"#));
@@ -70,8 +68,7 @@ fn an_import_that_cannot_write_says_how_much_is_stored() {
     let orders = sandbox.file("orders.ndjson", orders("o", 0..COUNT));
     let import = sandbox.command(&["import", "orders", &orders]);
     // In blocks of 512 bytes.
-    let limited = format!("{IGNORE_SIGNAL}; ulimit -f 1600");
-    let ran = Ran::of(&mut shell::after(&limited, &import)).failure();
+    let ran = Ran::of(&mut shell::after("ulimit -f 1600", &import)).failure();
     assert_eq!(ran.stdout, "");
     let lines: Vec<&str> = ran.stderr.lines().collect();
     let [stored, error] = lines[..] else { panic!("{ran:?}") };
@@ -86,6 +83,13 @@ fn an_import_that_cannot_write_says_how_much_is_stored() {
     let ran = sandbox.run(&["import", "orders", &orders]).success();
     assert_eq!(ran.counts(), [COUNT - stored, 0, stored, 0]);
     sandbox.run(&["verify"]).success();
+
+    let copy = sandbox.path("copy.db");
+    let backup = sandbox.command(&["backup", copy.to_str().unwrap()]);
+    let ran = Ran::of(&mut shell::after("ulimit -f 160", &backup)).failure();
+    let wanted = format!("kiosque: {}.partial: disk I/O error (", copy.display());
+    assert!(ran.stderr.starts_with(&wanted) && ran.stderr.lines().count() == 1, "{ran:?}");
+    assert!(!sandbox.path("copy.db.partial").exists());
 }
 
 /// The message contains the file, its owner, the mode and the user.
@@ -108,7 +112,7 @@ fn data_of_another_user_is_refused_with_both_named() {
         }
         Ran::of(&mut command).failure().stderr
     };
-    for (place, mode) in [("", 0o500), ("kiosque.db", 0o400)] {
+    for (place, mode) in [("", 0o500), ("kiosque.db", 0)] {
         if place.is_empty() && is_root {
             // The owner may do everything; others may look.
             fs::set_permissions(&data, Permissions::from_mode(0o755)).unwrap();
@@ -126,4 +130,18 @@ fn data_of_another_user_is_refused_with_both_named() {
         fs::set_permissions(&data, Permissions::from_mode(if is_root { 0o777 } else { 0o700 }))
             .unwrap();
     }
+    // Its owner may read the file, which is enough for some commands, but not for a server; and
+    // the files next to it have to be written as well.
+    let database = data.join("kiosque.db");
+    if is_root {
+        chown(&database, Some(65_534), None).unwrap();
+    }
+    fs::set_permissions(&database, Permissions::from_mode(0o400)).unwrap();
+    let said = run(&SERVE);
+    assert!(said.starts_with(&format!("kiosque: {} belongs to ", database.display())), "{said}");
+    fs::set_permissions(&database, Permissions::from_mode(0o600)).unwrap();
+    let log = sandbox.file("data/kiosque.db-wal", "");
+    fs::set_permissions(&log, Permissions::from_mode(0o400)).unwrap();
+    let said = run(&["verify"]);
+    assert!(said.starts_with(&format!("kiosque: {log} belongs to ")), "{said}");
 }

@@ -109,7 +109,10 @@ impl Files {
         let mut files = Files::of(database.clone())?;
         let [_, (log, _), _] = &files.opened;
         let file = File::open(&database).map_err(failed)?;
-        match foreign_log(&file, log).map_err(failed)? {
+        // The log may belong to another user than the file.
+        let of_log =
+            |error| file_system::not_writable(log).map_or_else(|| failed(error), Error::File);
+        match foreign_log(&file, log).map_err(of_log)? {
             None if is_cut_off(&file, log).map_err(failed)? => Err(cut_off(&database)),
             None => {
                 files.descriptor = Some(file);
@@ -244,7 +247,8 @@ impl Files {
                 | ErrorCode::PermissionDenied
                 | ErrorCode::SystemIoFailure,
             ) => {
-                let reason = file_system::not_writable(path);
+                let mut files = self.opened.iter().map(|(file, _)| file);
+                let reason = files.find_map(|file| file_system::not_writable(file));
                 Error::File(reason.unwrap_or_else(|| file_system::failing(path, cause)))
             }
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => self.damage(error),

@@ -4,12 +4,14 @@ use std::ops::{ControlFlow, Deref};
 use std::path::Path;
 
 use rusqlite::Connection;
+use rusqlite::ffi::{SQLITE_FULL, SQLITE_IOERR_WRITE};
 
 use super::files::Files;
 use super::{Copied, copy};
 use crate::cooperative::yield_if_due;
 use crate::db::ONE_ROW;
 use crate::error::Error;
+use crate::file_system::{failing, no_space};
 use crate::sql::{Row, Sql, Value};
 
 /// A connection in a transaction, and the files that it is on.
@@ -65,7 +67,15 @@ impl<'a> Snapshot<'a> {
         file: &Path,
         progress: impl FnMut(Copied) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, Error> {
-        copy::copy_to(self, file, progress).map_err(|error| self.files.explain(error))
+        copy::copy_to(self, file, progress).map_err(|error| {
+            let Error::Sqlite(cause) = &error else { return error };
+            // Only the copy is written.
+            match cause.sqlite_error().map(|cause| cause.extended_code) {
+                Some(SQLITE_FULL) => Error::File(no_space(file)),
+                Some(SQLITE_IOERR_WRITE) => Error::File(failing(file, cause)),
+                _ => self.files.explain(error),
+            }
+        })
     }
 }
 
