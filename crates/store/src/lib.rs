@@ -163,6 +163,12 @@ impl Store {
         &self.state.zone
     }
 
+    /// Returns whether opening it has created the data. Of several processes, one has.
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        self.state.is_new
+    }
+
     /// Returns whether no change is stored; see [`Changes::RolledBack`].
     #[must_use]
     pub fn is_dry_run(&self) -> bool {

@@ -53,7 +53,7 @@ pub(crate) fn texts() -> String {
     MIGRATIONS.iter().map(|migration| migration.text).collect()
 }
 
-/// Runs the migrations that have not run yet, all or none.
+/// Runs the migrations that have not run yet, all or none. Returns whether there was no data.
 ///
 /// # Errors
 /// `NoData` if there is none and none should be created, data of an earlier layout or of a newer
@@ -62,7 +62,7 @@ pub(crate) async fn up(
     write: &Write<'_>,
     when_absent: WhenAbsent,
     now: UnixMs,
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
     run(write, MIGRATIONS, when_absent, now).await
 }
 
@@ -71,7 +71,7 @@ async fn run(
     migrations: &[Migration],
     when_absent: WhenAbsent,
     now: UnixMs,
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
     write.take_layout_lock().await?;
     write.script(CREATE_REGISTER).await?;
     let done: Vec<(i64, String)> = write.all(&APPLIED, &[]).await?;
@@ -98,7 +98,7 @@ async fn run(
             [migration.number.into(), migration.name.into(), checksum.as_str().into(), now.into()];
         write.execute(&RECORD, &params).await?;
     }
-    Ok(())
+    Ok(done.is_empty())
 }
 
 fn checksum_of(text: &str) -> String {

@@ -24,17 +24,19 @@ pub(crate) async fn open_unsettled(options: &OpenOptions<'_>) -> Result<State, E
     let db = Db::open(options, migrate::REGISTER)?;
     let (when_absent, now) = (options.when_absent, options.now);
     let wanted = options.zone.cloned();
-    let (zone, clock_ms) = db
+    let (is_new, zone, clock_ms) = db
         .write_to(ClosedData::Accepted, Deadline::None, async move |write| {
-            migrate::up(write, when_absent, now).await?;
+            let is_new = migrate::up(write, when_absent, now).await?;
             let zone = metadata::settle_zone(write, wanted.as_ref()).await?;
-            Ok::<_, Error>((zone, metadata::last_or_zero(write, metadata::CLOCK).await?))
+            let clock_ms = metadata::last_or_zero(write, metadata::CLOCK).await?;
+            Ok::<_, Error>((is_new, zone, clock_ms))
         })
         .await
         .map_err(|error| db.explained(error))?;
     Ok(State {
         db,
         zone,
+        is_new,
         opening: Opening::new(options.random),
         activity: Arc::default(),
         cache: Arc::new(Cache::new(CACHE_BYTES)),

@@ -20,6 +20,8 @@ use crate::usage::Usage;
 pub(crate) struct State {
     pub(crate) db: Db,
     pub(crate) zone: Zone,
+    /// Whether this opening has created the data.
+    pub(crate) is_new: bool,
     pub(crate) opening: Opening,
     pub(crate) activity: Arc<Activity>,
     pub(crate) cache: Arc<Cache>,

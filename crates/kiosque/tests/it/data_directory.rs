@@ -76,6 +76,15 @@ fn init_creates_data_in_a_time_zone_once() {
     insta::assert_snapshot!(shown);
     // The zone of the first command is the zone of the fleet.
     sandbox.apply(fleet());
+
+    let other = KIOSQUE.sandbox();
+    let init = || other.run(&["init", "--timezone", "UTC"]).success().stdout;
+    let results = std::thread::scope(|scope| {
+        let runs = [(); 4].map(|()| scope.spawn(init));
+        runs.map(|run| run.join().unwrap())
+    });
+    let created = results.iter().filter(|result| result.starts_with("created "));
+    assert_eq!(created.count(), 1, "{results:?}");
 }
 
 /// The first apply decides the time zone, so one that applies nothing leaves nothing, whether its

@@ -40,7 +40,7 @@ async fn migrate(place: StoreLocation<'_>, migrations: &'static [Migration]) -> 
     let db = Db::open(&options(place), REGISTER)?;
     assert_eq!(all().len(), 3);
     db.write_to(ClosedData::Accepted, Deadline::None, async move |write| {
-        run(write, migrations, WhenAbsent::Refuse, UnixMs(1)).await
+        run(write, migrations, WhenAbsent::Refuse, UnixMs(1)).await.map(drop)
     })
     .await
 }
