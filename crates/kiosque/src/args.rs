@@ -377,7 +377,7 @@ impl Cli {
 /// Prints help, the version or an error of the arguments, and ends the process. Help that cannot be
 /// written is a failure, unless its reader has closed the output.
 fn exit(error: clap::Error) -> ! {
-    let error = without_password(error);
+    let error = naming_variable(without_password(error));
     match error.print() {
         Err(cause) if !error.use_stderr() && cause.kind() != io::ErrorKind::BrokenPipe => {
             let cause = crate::without_error_numbers(cause.to_string());
@@ -386,6 +386,21 @@ fn exit(error: clap::Error) -> ! {
         }
         _ => process::exit(error.exit_code()),
     }
+}
+
+/// Names the variable of an invalid value instead of its flag, if it has that value.
+fn naming_variable(mut error: clap::Error) -> clap::Error {
+    if let Some(ContextValue::String(shown)) = error.get(ContextKind::InvalidArg)
+        && let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue)
+        && let Some((flag, _)) = shown.split_once(' ')
+    {
+        let name = flag.trim_start_matches('-').replace('-', "_").to_uppercase();
+        let variable = format!("KIOSQUE_{name}");
+        if std::env::var(&variable).is_ok_and(|given| given == *value) {
+            error.insert(ContextKind::InvalidArg, ContextValue::String(variable));
+        }
+    }
+    error
 }
 
 /// Replaces the user name and the password of a URL that an error quotes.

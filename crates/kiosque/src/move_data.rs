@@ -22,7 +22,7 @@ pub(crate) async fn run(settings: &Settings, changes: Changes) -> anyhow::Result
     let from = from.await.with_context(|| directory.display().to_string())?;
     let zone = Some(from.zone().clone());
     let to = open::end_of_move(address.location(), settings, zone, WhenAbsent::Create, changes);
-    let to = to.await.context("--store")?;
+    let to = to.await.with_context(|| settings.source("store").to_owned())?;
     let bar = Bar::new("moving");
     let (interrupted, place) = (bar.clone(), directory.clone());
     let _interrupt = Interrupt::receive(Duration::ZERO, move || {

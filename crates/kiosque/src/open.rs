@@ -155,10 +155,10 @@ async fn database(
             Ok(store) => return Ok(store),
             Err(Error::NoData) => return Err(Error::NoData).context(address.shown()),
             Err(error @ (Error::Unreachable(_) | Error::Busy(_))) => error,
-            Err(error) => return Err(error).context("--store"),
+            Err(error) => return Err(error).with_context(|| settings.source("store").to_owned()),
         };
         if retries_end.is_some_and(|end| Instant::now() >= end) {
-            return Err(error).context("--store");
+            return Err(error).with_context(|| settings.source("store").to_owned());
         }
         let reason = match error {
             Error::Unreachable(reason) => reason,
@@ -191,5 +191,5 @@ async fn open(
 /// Returns the time zone of `--timezone`.
 fn wanted_zone(settings: &Settings) -> anyhow::Result<Option<Zone>> {
     let zone = settings.common.timezone.as_deref().map(Zone::named).transpose();
-    zone.map_err(|error| anyhow::anyhow!("timezone: {error}"))
+    zone.map_err(|error| anyhow::anyhow!("{}: {error}", settings.source("timezone")))
 }

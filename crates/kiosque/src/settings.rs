@@ -188,6 +188,11 @@ impl Settings {
         self.given.contains(name)
     }
 
+    /// Returns the flag, the variable, or the file and key of a setting, for messages.
+    pub(crate) fn source<'s>(&'s self, name: &'s str) -> &'s str {
+        self.given.source(name)
+    }
+
     /// Returns how long a node may rely on its session data.
     pub(crate) fn lease(&self) -> SessionLease {
         let ServeSettings { session_lease, clock_skew, .. } = self.serve;

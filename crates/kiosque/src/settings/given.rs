@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
+use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command};
 use kiosque_https_client::read_text_file;
 use kiosque_ingest::toml_error;
@@ -19,9 +20,16 @@ use crate::output::eprint_line;
 #[derive(Clone)]
 pub(super) struct Text(pub(super) String);
 
-/// Values as text, by the name of the setting. Their syntax is checked; `Debug` omits them.
+/// Values by the name of the setting. Their syntax is checked; `Debug` omits them.
 #[derive(Clone, Default)]
-pub(crate) struct Given(BTreeMap<String, String>);
+pub(crate) struct Given(BTreeMap<String, GivenValue>);
+
+/// A value as text, and its flag, its variable, or its file and key, for messages.
+#[derive(Clone)]
+struct GivenValue {
+    text: String,
+    source: String,
+}
 
 impl fmt::Debug for Given {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -38,7 +46,11 @@ impl Given {
         let given = all_settings().filter_map(|setting| {
             let name = setting.get_id().to_string();
             let Text(text) = matches.try_get_one(&name).ok().flatten()?;
-            Some((name, text.clone()))
+            let source = match matches.value_source(&name) {
+                Some(ValueSource::EnvVariable) => variable(&setting),
+                _ => flag(&setting),
+            };
+            Some((name, GivenValue { text: text.clone(), source }))
         });
         Given(given.collect())
     }
@@ -53,7 +65,7 @@ impl Given {
             };
             let text = value.into_string().map_err(|_| anyhow!("{variable}: expected UTF-8"))?;
             check_syntax(&setting, &text).map_err(|reason| anyhow!("{variable}: {reason}"))?;
-            self.0.insert(name.to_owned(), text);
+            self.0.insert(name.to_owned(), GivenValue { text, source: variable });
         }
         Ok(self)
     }
@@ -79,9 +91,10 @@ impl Given {
             let name = setting.get_id().as_str();
             let Some(value) = table.remove(name) else { continue };
             if !self.contains(name) {
-                let text = text_of(&setting, value)
-                    .map_err(|reason| anyhow!("{file}: {name}: {reason}"))?;
-                self.0.insert(name.to_owned(), text);
+                let source = format!("{file}: {name}");
+                let text =
+                    text_of(&setting, value).map_err(|reason| anyhow!("{source}: {reason}"))?;
+                self.0.insert(name.to_owned(), GivenValue { text, source });
             }
         }
         Ok(self)
@@ -91,14 +104,19 @@ impl Given {
         self.0.contains_key(name)
     }
 
+    /// Returns where the value of a setting is from, for messages.
+    pub(super) fn source<'s>(&'s self, name: &'s str) -> &'s str {
+        self.0.get(name).map_or(name, |value| &value.source)
+    }
+
     /// Parses the values of the settings of `T`; the others have their defaults.
     pub(super) fn parse<T: Args>(&self) -> anyhow::Result<T> {
         let mut flags = Vec::new();
         for setting in T::augment_args(Command::new("")).get_arguments() {
-            let name = setting.get_id();
-            if let Some(text) = self.0.get(name.as_str()) {
-                check(setting, text).map_err(|refused| anyhow!("{name}: {}", reason(&refused)))?;
-                flags.push(flag(setting, text));
+            if let Some(GivenValue { text, source }) = self.0.get(setting.get_id().as_str()) {
+                check(setting, text)
+                    .map_err(|refused| anyhow!("{source}: {}", reason(&refused)))?;
+                flags.push(flag_with(setting, text));
             }
         }
         Ok(setting::parse(flags)?)
@@ -168,15 +186,19 @@ pub(super) fn check_syntax(setting: &Arg, text: &str) -> Result<(), String> {
 /// Parses a value of a setting.
 fn check(setting: &Arg, text: &str) -> Result<(), clap::Error> {
     let command = Command::new("").no_binary_name(true).arg(setting);
-    command.try_get_matches_from([flag(setting, text)]).map(drop)
+    command.try_get_matches_from([flag_with(setting, text)]).map(drop)
 }
 
 fn reason(refused: &clap::Error) -> String {
     refused.source().map_or_else(|| refused.to_string(), ToString::to_string)
 }
 
-fn flag(setting: &Arg, text: &str) -> String {
-    format!("--{}={text}", setting.get_long().unwrap_or_default())
+fn flag(setting: &Arg) -> String {
+    format!("--{}", setting.get_long().unwrap_or_default())
+}
+
+fn flag_with(setting: &Arg, text: &str) -> String {
+    format!("{}={text}", flag(setting))
 }
 
 /// Returns the environment variable of a setting.

@@ -53,10 +53,17 @@ fn a_variable_is_read_by_commands_without_the_flag() {
     for (name, value, message) in [
         ("KIOSQUE_TLS_CERT", "", "KIOSQUE_TLS_CERT: a path must not be empty"),
         ("KIOSQUE_SESSION_LEASE", "soon", "KIOSQUE_SESSION_LEASE: "),
-        ("KIOSQUE_SESSION_LEASE", "0s", "session_lease: "),
+        ("KIOSQUE_SESSION_LEASE", "0s", "KIOSQUE_SESSION_LEASE: "),
+        ("KIOSQUE_TIMEZONE", "Mars", "KIOSQUE_TIMEZONE: "),
+        ("KIOSQUE_STORE", "", "KIOSQUE_STORE: "),
     ] {
         let ran = status((name, value)).failure();
         assert!(ran.stderr.starts_with(&format!("kiosque: {message}")), "{ran:?}");
+    }
+    // A value of a flag of the command is checked with the command line.
+    for (name, value) in [("KIOSQUE_LOG", "loud"), ("KIOSQUE_CONFIG", "")] {
+        let ran = Ran::of(KIOSQUE.command().arg("verify").env(name, value));
+        assert!(ran.stderr.contains(&format!(" for '{name}'")), "{ran:?}");
     }
 }
 
