@@ -62,5 +62,5 @@ pub use page::PageRequest;
 pub use refusal::{Refusal, RefusalKind, Violation};
 pub use session::{Claim, PresentedToken, Scope, Session, SessionRow, Token, TokenDigest};
 pub use source::{Source, SourcePrefix, TrustedProxies};
-pub use text::{controls_terminal, counted, orders_of_devices, size};
+pub use text::{at_position, controls_terminal, counted, orders_of_devices, size};
 pub use time::{Instants, UnixMs, Zone};

@@ -1,4 +1,4 @@
-//! Numbers as people read them, and characters that they do not see.
+//! Numbers and positions as people read them, and characters that they do not see.
 
 use std::fmt::Display;
 
@@ -25,6 +25,15 @@ pub fn size(bytes: u64) -> String {
         }
         None => format!("{bytes} B"),
     }
+}
+
+/// Returns an error of a text with the line and column of a byte of the text.
+pub fn at_position(text: &str, byte: usize, error: impl Display) -> String {
+    let before = text.get(..byte).unwrap_or_default();
+    let (lines, line) = before
+        .rsplit_once('\n')
+        .map_or((0, before), |(above, line)| (above.matches('\n').count() + 1, line));
+    format!("line {}, column {}: {error}", lines + 1, line.chars().count() + 1)
 }
 
 /// Returns whether a character controls how a terminal shows the characters around it: a control

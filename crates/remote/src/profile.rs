@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use kiosque_model::at_position;
 use serde::{Deserialize, Serialize};
 
 use crate::error::CommandError;
@@ -74,11 +75,11 @@ impl Profiles {
     /// The file cannot be read, or is not a file of profiles.
     pub fn read(places: &Places) -> Result<Profiles, CommandError> {
         let file = places.profiles.join("remote.toml");
-        let wrong = |error: &dyn std::fmt::Display| {
+        let wrong = |error: String| {
             CommandError::Usage(format!("cannot read the profiles of {}: {error}", file.display()))
         };
-        let text = files::read(&file).map_err(|error| wrong(&error))?.unwrap_or_default();
-        let by_name = toml::from_str(&text).map_err(|error| wrong(&error))?;
+        let text = files::read(&file).map_err(|error| wrong(error.to_string()))?;
+        let by_name = parse(&text.unwrap_or_default()).map_err(wrong)?;
         Ok(Profiles { file, by_name })
     }
 
@@ -102,6 +103,18 @@ impl Profiles {
             text.map_err(|error| CommandError::Usage(format!("the profile {name}: {error}")))?;
         files::replace(&file, text.as_bytes()).map_err(failed)
     }
+}
+
+/// Parses the text of a file of profiles. Errors do not show values, which may be passwords.
+fn parse(text: &str) -> Result<BTreeMap<String, Fields>, String> {
+    let positioned = |error: toml::de::Error| {
+        at_position(text, error.span().unwrap_or_default().start, error.message())
+    };
+    let table: toml::Table = toml::from_str(text).map_err(positioned)?;
+    if let Some((key, _)) = table.iter().find(|(_, value)| !value.is_table()) {
+        return Err(format!("{key} is not in a profile; write the line [default] above it"));
+    }
+    toml::from_str(text).map_err(positioned)
 }
 
 /// Checks the name of a profile.
@@ -131,6 +144,22 @@ mod tests {
         assert_eq!(file.clone().or(command.clone()), file);
         assert_eq!(command.clone().or(file.clone()), command);
         assert_eq!(Fields::default().or(file.clone()), file);
+    }
+
+    /// A value may be a password, in a field that is misspelled or does not exist.
+    #[test]
+    fn an_error_of_the_file_does_not_show_a_value() {
+        let [expected, above] = ["expected one of `url`", "write the line [default] above it"];
+        for (text, start, end) in [
+            ("[a]\nurl = ''\npassword = 'hunter2'", "line 3, column 1: unknown", expected),
+            ("password = 'hunter2'\n[a]", "password is not in a profile; ", above),
+            ("[a]\npassword_command = hunter2", "line 2, column 20: string values ", "quoted"),
+            ("[a]\npassword_file = ['hunter2']", "line 2, column 17: invalid type: ", "sequence"),
+        ] {
+            let error = parse(text).expect_err(text);
+            assert!(error.starts_with(start) && error.contains(end), "{error}");
+            assert!(!error.contains("hunter2"), "{error}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::ops::Range;
 
+use kiosque_model::at_position;
 use kiosque_model::time::Zone;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -15,7 +16,6 @@ use super::skip::SkipSection;
 use super::template::SUM;
 use super::texts::{Text, text, texts};
 use super::times::{TimeFormat, TimeFormats, formats, zone};
-use crate::toml_error::at_position;
 
 /// The sections of a mapping.
 #[derive(Deserialize)]
