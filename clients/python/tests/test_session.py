@@ -264,8 +264,9 @@ class Failures(unittest.TestCase):
         server = FakeServer()
         limit = "it has more than 4194304 bytes, the limit; check that it is the intended one"
         with tempfile.TemporaryDirectory() as directory:
-            empty, latin = Path(directory, "empty"), Path(directory, "latin")
+            empty, two, latin = (Path(directory, name) for name in ["empty", "two", "latin"])
             empty.write_text("\n")
+            two.write_text("a\nb\n")
             latin.write_bytes(b"\xe9\n")
             for file, said in [
                 ("/no/such/file", "cannot read the password file FILE: No such file or directory"),
@@ -273,6 +274,8 @@ class Failures(unittest.TestCase):
                 ("/dev/zero", f"cannot read the password file FILE: {limit}"),
                 (latin, "cannot read the password file FILE: it is not UTF-8 text"),
                 (empty, "the password file FILE is empty; write the password to it, on one line"),
+                (two, "the password file FILE has more than one line; write the password to it, on "
+                      "one line"),
             ]:
                 acme, _ = account(server, password=None, password_file=file)
                 with self.assertRaises(SetupError) as caught:

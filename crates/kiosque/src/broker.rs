@@ -17,7 +17,7 @@ use kiosque_clock::Clock;
 use kiosque_ingest::toml_error;
 use kiosque_listener::tls::{Certificate, Identity};
 use kiosque_listener::{Listener, PlainListener};
-use kiosque_remote::{Resolved, without_line_end};
+use kiosque_remote::{Resolved, one_line};
 use kiosque_server::self_signed;
 use kiosque_store::mode_for_others;
 
@@ -95,8 +95,7 @@ impl BrokerAccount {
 
 fn read_password(file: &Path) -> anyhow::Result<String> {
     let password = read_secret(file).context("--password-file")?;
-    without_line_end(&password)
-        .with_context(|| format!("--password-file: {} is empty", file.display()))
+    one_line(&password).map_err(|reason| anyhow!("--password-file: {} {reason}", file.display()))
 }
 
 fn read_workers(file: &Path) -> anyhow::Result<Vec<WorkerLogin>> {

@@ -16,7 +16,7 @@ use kiosque_conformance::{
     list, text,
 };
 use kiosque_https_client::{BaseUrl, HttpsClient, read_text_file, trust};
-use kiosque_remote::without_line_end;
+use kiosque_remote::one_line;
 
 use crate::output::eprint_line;
 use crate::{CommandOutcome, confirmation, output};
@@ -229,8 +229,7 @@ fn selected(names: &[String]) -> anyhow::Result<Vec<&'static Rule>> {
 fn credentials(username: String, flag: &str, file: &Path) -> anyhow::Result<Credentials> {
     let password = read_text_file(file);
     let password = password.with_context(|| format!("{flag} {}", file.display()))?;
-    let password = without_line_end(&password).filter(|line| !line.contains('\n'));
-    let password = password.with_context(|| {
+    let password = one_line(&password).ok().with_context(|| {
         format!("{flag} {}: expected a file with one line, the password", file.display())
     })?;
     Ok(Credentials { username, password })

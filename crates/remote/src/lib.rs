@@ -30,7 +30,7 @@ pub use listing::{Layout, Listing, Part};
 pub use lists::{Column, Kind, List};
 pub use mirror::{Mirror, MirroredGroup};
 pub use orders::{DeviceChoice, DeviceEnd, OrderPage, OrderQuery, OrderReader};
-pub use password::{PasswordSource, without_line_end};
+pub use password::{PasswordSource, one_line};
 pub use places::Places;
 pub use profile::{Fields, Given, Profiles};
 pub use remote::{Remote, Turn};

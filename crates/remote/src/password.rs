@@ -14,9 +14,9 @@ const OTHERS: u32 = 0o077;
 /// The source of a password.
 #[derive(Clone)]
 pub enum PasswordSource {
-    /// A file that only its owner may access; line breaks at its end are removed.
+    /// A file that only its owner may access, with [one line](one_line).
     File(PathBuf),
-    /// A command for `sh -c`, which prints it.
+    /// A command for `sh -c`, which prints one line.
     Command(String),
     /// This text, for one login. It is not stored.
     Once(String),
@@ -77,8 +77,8 @@ fn from_file(file: &Path) -> Result<String, String> {
         ));
     }
     let text = read_text_file(file).map_err(failed)?;
-    without_line_end(&text).ok_or_else(|| {
-        format!("the password file {name} is empty; write the password to it, on one line")
+    one_line(&text).map_err(|reason| {
+        format!("the password file {name} {reason}; write the password to it, on one line")
     })
 }
 
@@ -101,15 +101,20 @@ fn from_command(command: &str) -> Result<String, String> {
     }
     let text = String::from_utf8(printed);
     let text = text.map_err(|_| "the password command printed bytes that are not UTF-8")?;
-    without_line_end(&text)
-        .ok_or_else(|| format!("the password command printed nothing: {command}"))
+    one_line(&text)
+        .map_err(|reason| format!("the output of the password command {reason}: {command}"))
 }
 
-/// Returns a text without line breaks at its end; `None` if it is empty.
-#[must_use]
-pub fn without_line_end(text: &str) -> Option<String> {
-    let text = text.trim_end_matches(['\r', '\n']);
-    (!text.is_empty()).then(|| text.to_owned())
+/// Returns a password from a text that is one line. Line breaks at its end are removed.
+///
+/// # Errors
+/// The text has no line, or several, of which a server would refuse all as one password.
+pub fn one_line(text: &str) -> Result<String, &'static str> {
+    match text.trim_end_matches(['\r', '\n']) {
+        "" => Err("is empty"),
+        lines if lines.contains(['\r', '\n']) => Err("has more than one line"),
+        line => Ok(line.to_owned()),
+    }
 }
 
 #[cfg(test)]
@@ -135,13 +140,18 @@ mod tests {
         let refused = |reason: &str| format!("cannot read the password file {name}: {reason}");
         let empty = "is empty; write the password to it, on one line";
         assert_eq!(source.read(), Err(format!("the password file {name} {empty}")));
+        fs::write(&file, "a\nb\n").expect("written");
+        let several = "has more than one line; write the password to it, on one line";
+        assert_eq!(source.read(), Err(format!("the password file {name} {several}")));
         fs::write(&file, b"\xe9\n").expect("written");
         assert_eq!(source.read(), Err(refused("it is not UTF-8 text")));
 
         let of = |command: &str| PasswordSource::Command(command.to_owned()).read();
         assert_eq!(of("printf 'a b\\n'").as_deref(), Ok("a b"));
         assert!(of("exit 3").expect_err("failed").contains("exit status: 3"));
-        assert!(of(":").expect_err("nothing").contains("printed nothing"));
+        let output = |reason: &str| Err(format!("the output of the password command {reason}"));
+        assert_eq!(of(":"), output("is empty: :"));
+        assert_eq!(of("printf 'a\r\nb'"), output("has more than one line: printf 'a\r\nb'"));
     }
 
     #[test]

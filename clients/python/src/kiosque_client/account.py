@@ -138,7 +138,8 @@ class Account:
         except UnicodeDecodeError:
             reason = "it is not UTF-8 text"
             raise SetupError(f"cannot read the password file {path}: {reason}") from None
-        if not password:
-            raise SetupError(f"the password file {path} is empty; write the password to it, on one "
+        if not password or "\n" in password or "\r" in password:
+            reason = "has more than one line" if password else "is empty"
+            raise SetupError(f"the password file {path} {reason}; write the password to it, on one "
                              "line")
         return password

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use kiosque_client::read_bounded;
 use kiosque_remote::{
-    CommandError, Fields, Given, PasswordSource, Profiles, Resolved, variables, without_line_end,
+    CommandError, Fields, Given, PasswordSource, Profiles, Resolved, one_line, variables,
 };
 
 use super::{open, open_resolved, places, print_origin, variable};
@@ -75,8 +75,11 @@ fn from_standard_input() -> Result<String, CommandError> {
     };
     let text = read_bounded(io::stdin()).map_err(|error| failed(&error.to_string()))?;
     let text = String::from_utf8(text).map_err(|_| failed("it is not UTF-8 text"))?;
-    let missing = || CommandError::Usage("standard input has no password".to_owned());
-    without_line_end(&text).ok_or_else(missing)
+    one_line(&text).map_err(|reason| {
+        CommandError::Usage(format!(
+            "standard input {reason}; write the password to it, on one line"
+        ))
+    })
 }
 
 fn output(error: anyhow::Error) -> CommandError {

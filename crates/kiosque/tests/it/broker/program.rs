@@ -184,6 +184,10 @@ fn wrong_arguments_are_refused() {
         let ran = Ran::of(&mut place.command("127.0.0.1:0", more)).failure();
         assert!(ran.stderr.contains(message), "{message}: {ran:?}");
     }
+    let two = place.sandbox.file("two", "secret\nmore\n");
+    let reason = format!("--password-file: {two} has more than one line");
+    let ran = Ran::of(&mut Place { password_file: two, ..place }.command("127.0.0.1:0", &[]));
+    assert!(ran.status == 1 && ran.stderr.contains(&reason), "{ran:?}");
     let mut without = KIOSQUE.command();
     let ran = Ran::of(without.args(["broker", "--username", "ops"]));
     assert_eq!(ran.status, 2, "{ran:?}");

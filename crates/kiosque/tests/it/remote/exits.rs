@@ -64,10 +64,11 @@ fn each_kind_of_failure_has_its_exit_status() {
 fn a_password_that_cannot_be_read_is_no_lack_of_a_session() {
     let place = Place::new();
     let empty = place.write_password("empty", "");
+    let two = place.write_password("two", "a\nb");
     let latin = place.sandbox.file("latin", b"\xe9\n");
     fs::set_permissions(&latin, fs::Permissions::from_mode(0o600)).unwrap();
     let mut shown = String::new();
-    for file in ["absent", ".", &empty, &latin, "/dev/full"] {
+    for file in ["absent", ".", &empty, &two, &latin, "/dev/full"] {
         shown.push_str(&place.run(&place.login("ops", file)).transcript());
     }
     let of_url = ["login", "--url", &place.server.base, "--username", "ops"];
