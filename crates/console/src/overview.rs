@@ -5,7 +5,7 @@ pub(crate) mod attention;
 mod lists;
 
 use kiosque_model::sales::{FleetSales, Turnover, Usd};
-use kiosque_model::{Currency, Day, Need};
+use kiosque_model::{Currency, Day, Need, Zone};
 use maud::{Markup, html};
 
 use crate::chart::{self, Bars};
@@ -15,7 +15,7 @@ use crate::format;
 use crate::frame::{Frame, Page, Section};
 use crate::groups::Groups;
 use crate::orders::{Sales, sales_path};
-use crate::period::{Period, SpanLength, picker};
+use crate::period::{Period, Span, SpanLength, picker};
 use crate::sort::Sort;
 use crate::text::texts;
 use crate::words::{DAY, ORDER_COUNT};
@@ -130,7 +130,7 @@ pub fn page(frame: &Frame<'_>, view: &Overview) -> String {
 
 /// Returns the sales of each day of the period as CSV.
 #[must_use]
-pub fn csv(view: &Overview) -> String {
+pub fn csv(view: &Overview, zone: &Zone) -> String {
     fn dollars(amount: Usd) -> String {
         Currency::USD.major_of_minor(amount.cents().into())
     }
@@ -144,9 +144,10 @@ pub fn csv(view: &Overview) -> String {
         ("failed", |(_, of)| of.failed.to_string()),
         ("orders_without_rate", |(_, of)| of.unconverted_orders.to_string()),
     ];
-    let days = (view.period.first().0..=view.period.last().0).map(|day| {
-        let of = view.sum(Day(day), Day(day));
-        Point::of(Day(day), of.amount.cents(), of.orders)
+    let days = (view.period.first().0..=view.period.last().0).map(Day);
+    let days = days.filter(|day| zone.has(*day)).map(|day| {
+        let of = view.sum(day, day);
+        Point::of(day, of.amount.cents(), of.orders)
     });
     let days: Vec<Point> = days.collect();
     let rows = view.sort.rows(&days).into_iter().map(|day| day.first);
@@ -279,7 +280,7 @@ fn trend(frame: &Frame<'_>, view: &Overview) -> Markup {
 
 fn points(frame: &Frame<'_>, view: &Overview) -> Vec<Point> {
     let length = view.period.span_length();
-    let point = |span: crate::period::Span| {
+    let point = |span: Span| {
         let turnover = view.sum(span.first, span.last);
         let (first, last) = (span.first.to_string(), span.last.to_string());
         let day = chart::short(span.first);
@@ -301,7 +302,8 @@ fn points(frame: &Frame<'_>, view: &Overview) -> Vec<Point> {
         let point = Point::of(span.first, turnover.amount.cents(), turnover.orders);
         Point { name, label, second_href, before, is_complete, ..point }
     };
-    view.period.spans().into_iter().map(point).collect()
+    let exists = |span: &Span| length != SpanLength::Day || frame.zone.has(span.first);
+    view.period.spans().into_iter().filter(exists).map(point).collect()
 }
 
 #[cfg(test)]

@@ -72,6 +72,12 @@ impl Zone {
         if day.0 > DAY_MAX { UnixMs(i64::MAX) } else { self.first_instant(day.date()) }
     }
 
+    /// Returns whether a day has an instant. Some zones have skipped a whole day.
+    #[must_use]
+    pub fn has(&self, day: Day) -> bool {
+        self.start_of(day) < self.start_of(day.next())
+    }
+
     /// Returns the day that an instant belongs to.
     #[must_use]
     pub fn day_of(&self, at: UnixMs) -> Day {
@@ -147,6 +153,10 @@ mod tests {
     fn a_day_that_a_zone_left_out_has_no_instant() {
         let apia = zone("Pacific/Apia");
         assert_eq!(apia.start_of(day("2011-12-30")), apia.start_of(day("2011-12-31")));
+        assert_eq!(
+            [29, 30, 31].map(|of| apia.has(day(&format!("2011-12-{of}")))),
+            [true, false, true]
+        );
         assert_eq!(apia.day_of(apia.start_of(day("2011-12-31"))), day("2011-12-31"));
     }
 

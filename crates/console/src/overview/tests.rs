@@ -103,6 +103,21 @@ fn a_page_has_one_heading_no_inline_code_and_escapes_texts() {
     }
 }
 
+/// DASH-21: a day that the zone skipped is neither in the chart nor in the file.
+#[test]
+fn a_day_that_did_not_exist_is_not_listed() {
+    let (rights, apia) = (Rights::all(), Zone::named("Pacific/Apia").expect("a zone"));
+    let query = [None, Some("2011-12-29"), Some("2011-12-31")];
+    let period = Period::of(query, TODAY).expect("a period");
+    let view = Overview { period, ..view(vec![]) };
+    let points = points(&Frame::sample(&rights, &apia, "/console/"), &view);
+    let names: Vec<String> = points.into_iter().map(|point| point.name).collect();
+    let file = csv(&view, &apia);
+    let listed = file.lines().skip(1).filter_map(|row| Some(row.split_once(',')?.0));
+    assert!(listed.eq(["2011-12-29", "2011-12-31"]), "{file}");
+    assert_eq!(names, ["2011-12-29", "2011-12-31"]);
+}
+
 /// A right that the key lacks has no link.
 #[test]
 fn the_navigation_has_what_the_rights_permit() {
@@ -162,7 +177,7 @@ proptest! {
             .map(|(back, orders)| (Day(TODAY.0 - back), turnover(orders, orders * 150, 0)))
             .collect();
         let view = view(days);
-        let file = csv(&view);
+        let file = csv(&view, &Zone::utc());
         let rows: Vec<Vec<&str>> =
             file.lines().skip(1).map(|line| line.split(',').collect()).collect();
         prop_assert_eq!(rows.len(), 7);

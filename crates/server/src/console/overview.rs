@@ -34,7 +34,8 @@ pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     });
     let sales = sales.await?.ok_or_else(Failure::not_found)?;
     let view = Overview { period, groups, sales, sort };
-    Ok(caller.reply(format(&query)?, &view, overview::page, "sales.csv", overview::csv))
+    let csv = |view: &Overview| overview::csv(view, app.store.zone());
+    Ok(caller.reply(format(&query)?, &view, overview::page, "sales.csv", csv))
 }
 
 /// Returns the period that a query chooses.

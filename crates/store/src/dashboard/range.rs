@@ -40,12 +40,12 @@ impl Range {
         Some(Range { start, end, first_day, last_day, partial_days })
     }
 
-    /// Returns every day that has an instant in the range. Some zones have skipped a whole day.
+    /// Returns every day that has an instant in the range.
     pub(super) fn days(&self, zone: &Zone) -> Vec<Day> {
         let mut days = Vec::new();
         let mut day = self.first_day;
         while day < self.last_day {
-            if zone.start_of(day) < zone.start_of(day.next()) {
+            if zone.has(day) {
                 days.push(day);
             }
             day = day.next();
