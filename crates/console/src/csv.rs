@@ -48,7 +48,9 @@ const SPLITTING: [char; 4] = [';', '\t', '\n', '\r'];
 /// Returns a field as it is written. Spreadsheets evaluate texts that begin like a formula: those
 /// get an apostrophe.
 fn written(field: &str) -> String {
-    let is_number = field.parse::<f64>().is_ok();
+    // Of what parses, `-inf` is the name of a function, and `+1` may be a telephone number.
+    let has_digits = field.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'-'));
+    let is_number = has_digits && field.parse::<f64>().is_ok();
     let field = if is_number { field.to_owned() } else { without_formulas(field) };
     if field.contains(['"', ',']) || field.contains(SPLITTING) {
         format!("\"{}\"", field.replace('"', "\"\""))
@@ -79,6 +81,12 @@ mod tests {
         let row = ["a,\"b\"", "=1+1", "-5.20", "x\ny", "-a,b", ""].map(str::to_owned);
         let text = file(["a", "b", "c", "d", "e", "f"], vec![row]);
         assert_eq!(text, "a,b,c,d,e,f\r\n\"a,\"\"b\"\"\",'=1+1,-5.20,\"x\ny\",\"'-a,b\",\r\n");
+        for text in ["-inf", "+inf", "-NaN", "+1", "-1e5", "-1-1", "-", "@x", "=1", "\t=1"] {
+            assert!(written(text).trim_start_matches('"').starts_with('\''), "{text}");
+        }
+        for number in ["-1", "-5.20", "0", "9223372036854775807"] {
+            assert_eq!(written(number), number);
+        }
         // A spreadsheet that splits lines at `;` does not see the quotes of a later cell.
         let row = ["a;=1+1", "a;\"=1+1\"", "=1;-2;3", "a\n@b", "a\t=b", "a; b"].map(str::to_owned);
         let text = file(["a", "b", "c", "d", "e", "f"], vec![row]);
