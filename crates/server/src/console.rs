@@ -39,7 +39,7 @@ use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use kiosque_console::{ACCOUNT_PATH, SEARCH_PATH, Section};
 use kiosque_listener::{BodyError, Content, read_body};
-use kiosque_model::{ConsoleSecret, Right};
+use kiosque_model::{ConsoleSecret, Refusal, Right};
 use percent_encoding::percent_decode_str;
 
 use crate::answer::Form;
@@ -186,7 +186,13 @@ async fn change(caller: &SignedIn<'_>, form: &Fields) -> Result<Reply, Failure> 
             ["api", document, call] => {
                 api::try_call(caller, caller.oversight(Right::Read)?, (document, call), form).await
             }
-            _ => Err(Failure::Method("GET, HEAD")),
+            _ => {
+                let _permit = read_permit(caller.call.app).await?;
+                match page(caller).await {
+                    Err(absent @ Failure::Refusal(Refusal::NotFound)) => Err(absent),
+                    _ => Err(Failure::Method("GET, HEAD")),
+                }
+            }
         },
     }
 }

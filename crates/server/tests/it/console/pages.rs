@@ -44,6 +44,10 @@ async fn unknown_pages_and_methods_are_refused_in_the_frame() {
         assert_eq!(absent.status, 404, "{entry}");
         assert!(absent.text.contains("/console/logout"), "{entry}: {}", absent.text);
     }
+    for absent in ["nothing", "devices/D9", "api/operator/a/b"] {
+        let posted = browser.post(&format!("/console/{absent}"), &[]).await;
+        assert_eq!(posted.status, 404, "{absent}");
+    }
     let posted = browser.post("/console/service", &[]).await;
     assert_eq!((posted.status, posted.headers["allow"].as_str()), (405, "GET, HEAD"));
     let got = browser.get("/console/logout").await;
