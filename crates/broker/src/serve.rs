@@ -93,7 +93,9 @@ pub async fn serve(broker: Arc<Broker>, listeners: Listeners, stop: impl Future<
     broker.stop.now();
     while serving.join_next().await.is_some() {}
     watching.abort();
+    let had_session = matches!(broker.session.stored().await, Ok(Some(_)));
     match tokio::time::timeout(LOG_OUT_MAX, broker.session.log_out()).await {
+        Ok(Ok(())) if !had_session => {}
         Ok(Ok(())) => tracing::info!("the session of the account is logged out"),
         Ok(Err(error)) => tracing::warn!(cause = %error, "the session cannot be logged out"),
         Err(_) => tracing::warn!("the session cannot be logged out: no answer in time"),

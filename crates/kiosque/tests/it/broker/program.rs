@@ -137,12 +137,16 @@ fn an_account_has_one_broker_which_logs_out_when_it_stops() {
     assert!(printed.contains("workers      ops: 1 session\n"), "{printed}");
 
     assert!(broker.stop().success());
+    broker.stderr_until("the session of the account is logged out");
     assert_eq!((place.trail("login"), place.trail("logout")), (1, 1));
     let again = ["broker", "status", "--status-listen", &address];
     let gone = Ran::of(KIOSQUE.command().args(again)).failure();
     assert!(gone.stderr.contains("no broker at "), "{gone:?}");
-    // Its lock is free.
-    drop(place.start());
+    // Its lock is free. Without a session, none is logged out.
+    let mut idle = place.start();
+    assert!(idle.stop().success());
+    let log = idle.stderr_until("stopping: ");
+    assert!(!log.contains("logged out"), "{log}");
 }
 
 /// Returns the number of TCP sockets on which a process listens.
