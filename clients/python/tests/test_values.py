@@ -13,6 +13,7 @@ class Amounts(unittest.TestCase):
         """FMT-3."""
         for minor, code, text in [
             (250, "EUR", "2.50 EUR"), (250, "JPY", "250 JPY"), (250, "KWD", "0.250 KWD"),
+            (250, "LTL", "2.50 LTL"), (250, "BYR", "250 BYR"),
             (-5, "USD", "-0.05 USD"), (0, "USD", "0.00 USD"),
             (-(2**63), "USD", "-92233720368547758.08 USD"),
             (10**40 + 1, "EUR", "1" + "0" * 37 + "0.01 EUR"),

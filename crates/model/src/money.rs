@@ -10,12 +10,26 @@ pub const MINOR_MAX: i64 = 1_000_000_000_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Minor(pub i64);
 
-/// An ISO 4217 currency that has minor units.
+/// An ISO 4217 currency that has minor units, also one withdrawn since 2011.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Currency {
     code: &'static str,
     exponent: u32,
 }
+
+/// The currencies withdrawn since 2011 that the library does not have, with the decimals that they
+/// had: earlier orders are in them.
+const WITHDRAWN: [Currency; 9] = [
+    Currency { code: "ANG", exponent: 2 },
+    Currency { code: "BYR", exponent: 0 },
+    Currency { code: "EEK", exponent: 2 },
+    Currency { code: "LTL", exponent: 2 },
+    Currency { code: "LVL", exponent: 2 },
+    Currency { code: "MRO", exponent: 2 },
+    Currency { code: "STD", exponent: 2 },
+    Currency { code: "VEF", exponent: 2 },
+    Currency { code: "ZMK", exponent: 2 },
+];
 
 /// Why a text is not an amount or not a currency.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,9 +66,11 @@ impl Currency {
     /// # Errors
     /// An unknown code, or one that has no minor unit.
     pub fn parse(code: &str) -> Result<Currency, MoneyError> {
-        let known = iso_currency::Currency::from_code(code)
-            .filter(|known| known.code() == code)
-            .ok_or_else(|| MoneyError::UnknownCurrency(code.to_owned()))?;
+        let known = iso_currency::Currency::from_code(code).filter(|known| known.code() == code);
+        let Some(known) = known else {
+            let withdrawn = WITHDRAWN.into_iter().find(|withdrawn| withdrawn.code == code);
+            return withdrawn.ok_or_else(|| MoneyError::UnknownCurrency(code.to_owned()));
+        };
         let exponent = known.exponent().ok_or_else(|| MoneyError::NoMinorUnit(code.to_owned()))?;
         Ok(Currency { code: known.code(), exponent: u32::from(exponent) })
     }
@@ -181,6 +197,10 @@ mod tests {
             "usd is not an ISO 4217 code"
         );
         assert_eq!(Currency::parse("USD"), Ok(Currency::USD));
+        let withdrawn = "ANG BYR CUC EEK HRK LTL LVL MRO SLL STD VEF ZMK ZWL";
+        for code in withdrawn.split(' ') {
+            assert_eq!(of(code).exponent(), if code == "BYR" { 0 } else { 2 }, "{code}");
+        }
         assert_eq!(Currency::parse("XAU").expect_err("no").to_string(), "XAU has no minor unit");
     }
 
