@@ -151,10 +151,11 @@ impl Postgres {
         // Includes the wait for a permit and for a connection.
         let limits = TimeLimits { ends: Instant::now() + self.wait, deadline };
         let permit = permit(&self.permits, self.wait).await?;
-        let (postgres, here) = (Arc::clone(self), Handle::current());
+        let postgres = Arc::clone(self);
         on_blocking_pool(move || {
             let _permit = permit;
-            here.block_on(work(&postgres, limits))
+            // The caller's runtime may shut down before the work ends, and timers with it.
+            postgres.runtime.block_on(work(&postgres, limits))
         })
         .await
     }

@@ -1,9 +1,11 @@
-//! The dictionary of the data, trained by a process that is killed.
+//! The dictionary of the data, trained by a process that is killed or stops.
+
+use std::process::Command;
 
 use kiosque_testdb::{Durability, Server};
-use kiosque_testkit::{sql, wait_until};
+use kiosque_testkit::{ORDERS_CALL, sql, wait_until};
 
-use super::{create_data, node, order};
+use super::{UNHURRIED, create_data, node, order};
 
 const ORDERS: usize = 6_000;
 
@@ -33,4 +35,30 @@ fn an_import_that_is_killed_as_it_trains_loses_nothing() {
     assert!(again.contains(&counts), "{again}");
     assert_eq!((count(sql::ORDERS_STORED), count(sql::DICTIONARIES)), (ORDERS, 1));
     node.run(&["verify"]).success();
+}
+
+/// A server stops when the database has ended a transaction whose caller has gone.
+#[test]
+fn a_server_that_stops_while_it_trains_waits_for_the_transaction() {
+    let server = Server::start(Durability::Off).unwrap();
+    let node = node(&[&server]);
+    let key = create_data(&node);
+    server.sql(sql::HOLD_DICTIONARY).unwrap();
+    let file: String = (0..ORDERS).map(|at| order("t", at)).collect();
+    let file = node.file("orders.ndjson", file);
+    let mut served = node.serve_with(&UNHURRIED);
+
+    let mut curl = Command::new("curl");
+    curl.args(["--silent", "--insecure", "--header", &format!("Authorization: Bearer {key}")]);
+    curl.args(["--data-binary", &format!("@{file}")]);
+    let mut caller =
+        curl.arg(format!("https://{}{ORDERS_CALL}", served.operator())).spawn().unwrap();
+    wait_until("the database holds the dictionary", || server.sql(sql::HELD).unwrap() == "1");
+    caller.kill().unwrap();
+    caller.wait().unwrap();
+    served.signal("TERM");
+    served.stderr_until("stopping: finishing open requests");
+    server.sql(sql::END_HELD).unwrap();
+    assert!(served.wait().success());
+    assert!(!served.stderr().contains("panicked"), "{}", served.stderr());
 }
