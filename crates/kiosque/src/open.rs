@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use kiosque_clock::{Clock, Entropy};
 use kiosque_model::Zone;
 use kiosque_store::{
-    Changes, Error, OpenOptions, ServerLock, Store, StoreLocation, WhenAbsent, create_directory,
-    has_data,
+    Changes, Error, OpenOptions, ServerLock, ServerProcess, Store, StoreLocation, WhenAbsent,
+    create_directory, has_data, server_process,
 };
 
 use crate::output::eprint_line;
@@ -129,6 +129,7 @@ async fn directory_for(
     access: Access,
     wait: Duration,
 ) -> anyhow::Result<Store> {
+    ensure_no_restore(directory)?;
     if (access.when_absent, access.changes) == (WhenAbsent::Create, Changes::Stored) {
         create_directory(directory)?;
     }
@@ -137,6 +138,21 @@ async fn directory_for(
         Err(error @ Error::File(_)) => Err(error.into()),
         opened => opened.with_context(|| directory.display().to_string()),
     }
+}
+
+/// Fails while a restore is about to replace the data: what a command changes would be moved aside.
+fn ensure_no_restore(directory: &Path) -> anyhow::Result<()> {
+    // A lock that cannot be read, or has no holder yet, is not the reason to refuse a command.
+    if let Ok(Some(ServerProcess { pid, command })) = server_process(directory)
+        && command == "restore"
+    {
+        let shown = directory.display();
+        bail!(
+            "{shown} is used by `kiosque restore`, process {pid}; wait until it has ended, and \
+             repeat this command"
+        );
+    }
+    Ok(())
 }
 
 /// Opens a database. While it cannot be reached, retries until `retries_end`; without one, as for a

@@ -79,10 +79,6 @@ pub async fn stage_backup(
     copied.map_err(|error| RestoreError::File(backup.to_owned(), error))?;
     // It is read as a file without a log.
     staged.mark()?;
-    if !has_table(&staged.database(), migrate::REGISTER).map_err(RestoreError::Unusable)? {
-        let reason = "is not a backup of Kiosque: it is the database of another program";
-        return Err(RestoreError::NoBackup(backup.to_owned(), reason));
-    }
     let options = OpenOptions {
         place: StoreLocation::Directory(&stage),
         when_absent: WhenAbsent::Refuse,
@@ -187,10 +183,12 @@ impl Drop for Staged {
     }
 }
 
-/// Fails unless a file may be a backup, or is the database of a stopped server.
+/// Fails unless a file may be a backup, or is the database of a stopped server. A file that fails
+/// is refused before anything is created.
 ///
 /// # Errors
-/// The file is not a database, cannot be read, is truncated, or has a write-ahead log.
+/// The file is not a database of this program, cannot be read, is truncated, or has a write-ahead
+/// log.
 pub fn ensure_backup(path: &Path) -> Result<(), RestoreError> {
     let failed = |error| RestoreError::File(path.to_owned(), error);
     let none = |reason| Err(RestoreError::NoBackup(path.to_owned(), reason));
@@ -210,6 +208,9 @@ pub fn ensure_backup(path: &Path) -> Result<(), RestoreError> {
     }
     if is_cut_off(&file, &log).map_err(failed)? {
         return none("is cut off: it lacks pages that it had");
+    }
+    if !has_table(path, migrate::REGISTER).map_err(RestoreError::Unusable)? {
+        return none("is not a backup of Kiosque: it is the database of another program");
     }
     Ok(())
 }

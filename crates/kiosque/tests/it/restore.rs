@@ -1,6 +1,7 @@
 //! `kiosque restore FILE`: the data of a directory is replaced as a whole, or not at all.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
@@ -258,7 +259,35 @@ fn what_is_no_backup_is_not_restored() {
         assert!(fs::read(sandbox.data().join("kiosque.db")).unwrap() == before, "{file}");
         assert!(moved_aside(&sandbox).is_empty(), "{file}");
         assert!(!sandbox.data().join("restoring").exists(), "{file}");
+        if file != "damaged.db" {
+            let elsewhere = sandbox.path("elsewhere");
+            let args = ["restore", file, "--data", elsewhere.to_str().unwrap()];
+            Ran::of(KIOSQUE.command().args(args).current_dir(sandbox.path(""))).failure();
+            assert!(!elsewhere.exists(), "{file}");
+        }
     }
+    assert_eq!(sandbox.verified(), 620);
+}
+
+/// What a command changed before the data is replaced would be moved aside with it, or would
+/// prevent that.
+#[test]
+fn no_command_opens_data_that_is_being_restored() {
+    let sandbox = backed_up();
+    let mut lock = fs::File::create(sandbox.data().join("kiosque.lock")).unwrap();
+    lock.write_all(b"7 restore\n").unwrap();
+    lock.lock().unwrap();
+    let fleet = sandbox.file("fleet.toml", fleet());
+    for args in [&["apply", &fleet][..], &["operator-key", "create", "tills"], &["verify"]] {
+        let ran = sandbox.run(args).failure();
+        let said = format!(
+            "kiosque: {} is used by `kiosque restore`, process 7; wait until it has ended, and \
+             repeat this command\n",
+            sandbox.data().display()
+        );
+        assert_eq!(ran.stderr, said);
+    }
+    drop(lock);
     assert_eq!(sandbox.verified(), 620);
 }
 

@@ -31,7 +31,7 @@ use crate::sql::{Row, Sql, Value};
 use budget::Budget;
 pub(super) use closed::close;
 pub use copy::Copied;
-pub(crate) use copy::{has_table, integrity_of};
+pub(crate) use copy::integrity_of;
 use dry_run::DryRun;
 use files::Files;
 pub(crate) use files::{DATABASE, PRIVATE_FILE, create_private, database_files, open_private};
@@ -39,7 +39,7 @@ pub use files::{FileSizes, has_data};
 pub(crate) use header::{Header, foreign_log, is_cut_off, mark_as_backup};
 pub(super) use snapshot::Snapshot;
 pub(crate) use snapshot::{INTEGRITY, INTEGRITY_OF_LISTS};
-pub(crate) use unopened::unopened_entry;
+pub(crate) use unopened::{has_table, unopened_entry};
 pub(super) use write::{execute_each, script};
 
 /// Idle readers in a pool; more are opened when needed and closed after use.

@@ -74,13 +74,6 @@ pub(crate) fn integrity_of(
     }
 }
 
-/// Returns whether a backup that no other connection uses has a table.
-pub(crate) fn has_table(file: &Path, name: &str) -> Result<bool, Error> {
-    let find = "select count(*) from sqlite_master where type = 'table' and name = ?1";
-    let tables: i64 = open_without_locks(file)?.query_row(find, [name], |row| row.get(0))?;
-    Ok(tables > 0)
-}
-
 /// Opens a database without SQLite's locks: no other connection uses it, or the caller holds a
 /// separate lock.
 pub(super) fn open_without_locks(file: &Path) -> Result<Connection, Error> {

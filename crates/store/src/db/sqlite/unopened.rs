@@ -12,6 +12,9 @@ use crate::error::Error;
 use crate::file_system::io_error;
 use crate::sql::Sql;
 
+const READ_ONLY: OpenFlags =
+    OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
+
 /// Returns the text that the statement `entry` selects by a name; `None` also if its table does not
 /// exist, or the file is not a database.
 pub(crate) fn unopened_entry(
@@ -34,17 +37,25 @@ pub(crate) fn unopened_entry(
 fn read(database: &Path, entry: &str, name: &str) -> rusqlite::Result<Option<String>> {
     let [_, log, _] = database_files(database);
     let is_logged = fs::metadata(log).is_ok_and(|log| log.len() > 0);
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = match is_logged {
-        true => Connection::open_with_flags(database, flags)?,
+        true => Connection::open_with_flags(database, READ_ONLY)?,
         // Without its log, a database is read as an immutable file: SQLite would create a log and
         // its index otherwise.
-        false => Connection::open_with_flags(
-            format!("file:{}?immutable=1", escaped(database)),
-            flags | OpenFlags::SQLITE_OPEN_URI,
-        )?,
+        false => immutable(database)?,
     };
     connection.query_row(entry, [name], |row| row.get(0)).optional()
+}
+
+/// Returns whether a database has a table, without its log, if it has one.
+pub(crate) fn has_table(database: &Path, name: &str) -> Result<bool, Error> {
+    let find = "select count(*) from sqlite_master where type = 'table' and name = ?1";
+    let tables: i64 = immutable(database)?.query_row(find, [name], |row| row.get(0))?;
+    Ok(tables > 0)
+}
+
+fn immutable(database: &Path) -> rusqlite::Result<Connection> {
+    let uri = format!("file:{}?immutable=1", escaped(database));
+    Connection::open_with_flags(uri, READ_ONLY | OpenFlags::SQLITE_OPEN_URI)
 }
 
 /// Returns a path as it is written in a URI.
