@@ -14,8 +14,10 @@ const MAGIC: [(&[u8], &str); 6] = [
 /// Names of files in an Excel workbook, which is a ZIP archive.
 const WORKBOOK: [&[u8]; 2] = [b"[Content_Types].xml", b"xl/"];
 
-/// Returns the kind of a file that is not text in UTF-8, as a verb phrase with the remedy.
-pub(crate) fn binary(head: &[u8]) -> Option<&'static str> {
+/// Returns the kind of a file or a body that is not text in UTF-8, as a verb phrase with the
+/// remedy.
+#[must_use]
+pub fn binary(head: &[u8]) -> Option<&'static str> {
     let is_workbook = |name: &&[u8]| head.windows(name.len()).any(|part| part == *name);
     if head.starts_with(b"PK\x03\x04") && WORKBOOK.iter().any(is_workbook) {
         return Some("is an Excel workbook; save the sheet as CSV in UTF-8");

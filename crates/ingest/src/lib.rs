@@ -6,7 +6,7 @@ mod batch_size;
 pub mod csv;
 mod error;
 pub mod export;
-mod file_kind;
+pub mod file_kind;
 pub mod fleet;
 pub mod given_order;
 mod group_commit;

@@ -12,6 +12,7 @@ use kiosque_store::yield_if_due;
 use tokio::time::{Instant, timeout_at};
 
 use crate::failure::Failure;
+use kiosque_ingest::file_kind;
 use kiosque_ingest::json_body::{JsonError, JsonSplitter};
 use kiosque_ingest::ndjson::{LineSplitter, RawLine};
 use kiosque_listener::{BodyError, BoxError};
@@ -30,6 +31,8 @@ pub(super) struct Lines<'a, B> {
     buffer: Bytes,
     /// Why no frame follows, not even the end.
     broken: Option<BodyError>,
+    /// Whether the body has begun.
+    is_begun: bool,
     /// Whether the body has ended.
     is_ended: bool,
 }
@@ -87,7 +90,15 @@ impl Splitter {
 impl<B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin> Lines<'_, B> {
     pub(super) fn of(body: &mut B, splitter: Splitter, idle_deadline: Duration) -> Lines<'_, B> {
         let buffer = Bytes::new();
-        Lines { body, idle_deadline, splitter, buffer, broken: None, is_ended: false }
+        Lines {
+            body,
+            idle_deadline,
+            splitter,
+            buffer,
+            broken: None,
+            is_begun: false,
+            is_ended: false,
+        }
     }
 
     /// Prepends the index of an element to the reason for its rejection. Lines have none.
@@ -145,6 +156,12 @@ impl<B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin> Lines<'_, B> {
                 self.is_ended = true;
                 return self.splitter.finish().map_err(no_json);
             };
+            if !std::mem::replace(&mut self.is_begun, true)
+                && let Some(kind) = file_kind::binary(&data)
+            {
+                let reason = format!("The body {kind}");
+                return Err(Failure::denied(StatusCode::BAD_REQUEST, reason));
+            }
             self.buffer = data;
             // The buffer may be large: other tasks of this thread run first.
             tokio::task::yield_now().await;

@@ -141,9 +141,10 @@ async fn orders_are_accepted_over_http2_and_with_any_content_type() {
     assert_eq!(counts(&kiosque_testkit::Reply::of(reply).await), [700, 0, 0, 0]);
 }
 
-/// The lines of a compressed body would all be rejected in an answer with HTTP 200.
+/// The lines of a compressed body, or of one in UTF-16, would all be rejected in an answer with
+/// HTTP 200.
 #[tokio::test]
-async fn a_compressed_body_is_refused() {
+async fn a_body_of_another_kind_is_refused() {
     let (server, key) = with_key("orders").await;
     let mut sender = server.connect_operator_http2().await;
     for (coding, status) in [("gzip", 400), ("identity", 200)] {
@@ -153,5 +154,13 @@ async fn a_compressed_body_is_refused() {
         let body = http_body_util::Full::from(lines("h", 1));
         let reply = sender.send_request(request.body(body).unwrap()).await.unwrap();
         assert_eq!(reply.status(), status, "{coding}");
+    }
+    // A file that is not text is recognized by its first bytes, as by an import.
+    for (body, detail) in [
+        (&b"\xff\xfe{\0\"\0"[..], "The body is UTF-16; save it as UTF-8"),
+        (b"\x1f\x8b\x08", "The body is compressed by gzip; decompress it, for example with zcat"),
+    ] {
+        let reply = server.call_operator(ORDERS_CALL, Some(&key), body).await;
+        assert_eq!((reply.status, reply.json["detail"].as_str()), (400, Some(detail)));
     }
 }
