@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::checker::{Checked, Outcome};
 use crate::rule::Rule;
+use crate::secrets::STARS;
 
 /// Returns a line for each rule: its number, its id, its mark and its text.
 #[must_use]
@@ -33,6 +34,10 @@ pub fn text(checked: &[Checked]) -> String {
             let _ = writeln!(text, "  came       {}", finding.came);
             let _ = writeln!(text, "  repeat     {}", finding.curl);
         }
+    }
+    if text.contains(STARS) {
+        let _ =
+            writeln!(text, "{STARS} replaces a password or a token: insert it to repeat a call");
     }
     let count = |wanted| checked.iter().filter(|it| word(&it.outcome) == wanted).count();
     let words = [MET, BROKEN, NOT_SHOWN, SKIPPED];

@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-/// Texts that reports replace by stars.
+/// Replaces each secret in reports.
+pub(crate) const STARS: &str = "***";
+
+/// Texts that reports replace by [`STARS`].
 #[derive(Debug, Default)]
 pub(crate) struct Secrets(Vec<String>);
 
@@ -28,9 +31,9 @@ impl Secrets {
         }
     }
 
-    /// Returns a text with the secrets replaced by stars.
+    /// Returns a text with the secrets replaced.
     pub(crate) fn starred(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
+        self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret, STARS))
     }
 }
 

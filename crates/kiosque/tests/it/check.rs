@@ -198,6 +198,8 @@ fn the_mistakes_of_another_make_are_named() {
         "  expected   HTTP 404, with code 0 unless the body is HTML\n",
         "  came       HTTP 200: {\"code\": 0, ",
         "  repeat     curl --include -X POST 'https://127.0.0.1:",
+        " -H 'third-api-token: ***' ",
+        "\n*** replaces a password or a token: insert it to repeat a call\n",
     ] {
         assert!(ran.stdout.contains(line), "{line:?}: {}", ran.stdout);
     }
