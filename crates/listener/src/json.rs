@@ -55,6 +55,9 @@ pub fn parse_object(body: &[u8], max_depth: usize) -> Result<Fields, String> {
     if body.is_empty() {
         return Err("the body is empty; send a JSON object such as {}".to_owned());
     }
+    if body.starts_with(b"\xef\xbb\xbf") {
+        return Err("the body begins with a byte order mark; send it without".to_owned());
+    }
     let text = std::str::from_utf8(body)
         .map_err(|error| format!("the body is not valid UTF-8 at byte {}", error.valid_up_to()))?;
     let parsed = match parse(text, max_depth) {

@@ -10,6 +10,7 @@ use super::setup::Token;
 use super::{Data, NOT_FOUND, Row, UNREADABLE};
 
 const EMPTY: &str = "the body is empty; send a JSON object such as {}";
+const MARK: &str = "the body begins with a byte order mark; send it without";
 const NULL: &str = "the body is null; send a JSON object such as {}";
 const NO_OBJECT: &str = "the body is not a JSON object; send one such as {}";
 
@@ -33,7 +34,7 @@ const BODIES: &[(&str, &[u8], &str)] = &[
         br#"{"a":"\ud800"}"#,
         "unexpected end of hex escape at line 1 column 13",
     ),
-    ("REQ-4: invalid JSON: a mark", b"\xef\xbb\xbf{}", "expected value at line 1 column 1"),
+    ("REQ-4: invalid JSON: a mark", b"\xef\xbb\xbf{}", MARK),
     ("REQ-4: invalid UTF-8", b"{\"a\":\"\xc3\x28\"}", "the body is not valid UTF-8 at byte 6"),
     ("REQ-4: invalid UTF-8: gzip", b"\x1f\x8b\x08\0", "the body is not valid UTF-8 at byte 1"),
     ("REQ-4: invalid UTF-8: UTF-16", b"\xff\xfe{\0}\0", "the body is not valid UTF-8 at byte 0"),
