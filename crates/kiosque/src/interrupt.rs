@@ -23,15 +23,6 @@ pub(crate) struct EndingSignals {
     terminate: Signal,
 }
 
-/// The signal for a write beyond the limit of file sizes, on Linux and macOS.
-const FILE_SIZE_EXCEEDED: i32 = 25;
-
-/// Makes a write beyond the limit of file sizes (`ulimit -f`) fail like one on a full disk. The
-/// signal would end the process; one that is received does not.
-pub(crate) fn receive_file_size_exceeded() -> io::Result<()> {
-    signal(SignalKind::from_raw(FILE_SIZE_EXCEEDED)).map(drop)
-}
-
 impl EndingSignals {
     /// Begins to receive signals.
     pub(crate) fn receive() -> io::Result<EndingSignals> {

@@ -134,7 +134,6 @@ fn run(cli: Cli, given: Given) -> anyhow::Result<CommandOutcome> {
 }
 
 async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<CommandOutcome> {
-    interrupt::receive_file_size_exceeded()?;
     match command {
         Command::Demo(flags) => demo::run(settings, *flags).await?,
         Command::Serve => serve::run(settings).await?,

@@ -12,6 +12,9 @@ use crate::KIOSQUE;
 use crate::fleet::{fleet, order, orders};
 use crate::shell;
 
+/// Without this, the signal of the limit ends the process.
+const IGNORE_SIGNAL: &str = "trap '' XFSZ";
+
 /// Sets the largest file that a server may write.
 fn limit_files(served: &Served, limit: &str) {
     let process = served.process().to_string();
@@ -25,7 +28,7 @@ fn limit_files(served: &Served, limit: &str) {
 fn a_server_that_cannot_write_says_so_until_it_can() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let key = sandbox.create_key(&["tills"]);
-    let served = sandbox.serve();
+    let served = sandbox.start(&mut shell::after(IGNORE_SIGNAL, &sandbox.command(&SERVE)));
     let send = |id: &str| served.post_orders(&key, &order(id));
     let store = |id: &str| send(id).status;
     let has = |series: &str| shell::get(&served, "/metrics").1.contains(&format!("\n{series}\n"));
@@ -68,7 +71,8 @@ fn an_import_that_cannot_write_says_how_much_is_stored() {
     let orders = sandbox.file("orders.ndjson", orders("o", 0..COUNT));
     let import = sandbox.command(&["import", "orders", &orders]);
     // In blocks of 512 bytes.
-    let ran = Ran::of(&mut shell::after("ulimit -f 1600", &import)).failure();
+    let limited = |blocks| format!("{IGNORE_SIGNAL}; ulimit -f {blocks}");
+    let ran = Ran::of(&mut shell::after(&limited(1_600), &import)).failure();
     assert_eq!(ran.stdout, "");
     let lines: Vec<&str> = ran.stderr.lines().collect();
     let [stored, error] = lines[..] else { panic!("{ran:?}") };
@@ -86,7 +90,7 @@ fn an_import_that_cannot_write_says_how_much_is_stored() {
 
     let copy = sandbox.path("copy.db");
     let backup = sandbox.command(&["backup", copy.to_str().unwrap()]);
-    let ran = Ran::of(&mut shell::after("ulimit -f 160", &backup)).failure();
+    let ran = Ran::of(&mut shell::after(&limited(160), &backup)).failure();
     let wanted = format!("kiosque: {}.partial: disk I/O error (", copy.display());
     assert!(ran.stderr.starts_with(&wanted) && ran.stderr.lines().count() == 1, "{ran:?}");
     assert!(!sandbox.path("copy.db.partial").exists());
