@@ -376,7 +376,8 @@ fn damage_alters_no_order_and_is_named() {
         }
     }
     assert!(wrong.is_empty(), "seed {seed}: {wrong:#?}");
-    assert!(counts.failing > 0);
+    // One place in three makes a call fail; of a few places, it may be none.
+    assert!(places < 100 || counts.failing > 0);
 }
 
 /// The test of the test: an order with another amount, which was stored as any change is, is seen
