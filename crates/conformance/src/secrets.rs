@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Replaces each secret in reports.
+/// The text that replaces each secret in reports.
 pub(crate) const STARS: &str = "***";
 
 /// Texts that reports replace by [`STARS`].

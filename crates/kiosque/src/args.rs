@@ -25,7 +25,7 @@ use crate::demo::DemoFlags;
 use crate::fault_proxy::FaultProxyArgs;
 use crate::output::{CANNOT_WRITE, Output, eprint_line};
 use crate::schema::Schema;
-use crate::settings::{self, CONFIG_VARIABLE, Given};
+use crate::settings::{self, CONFIG_VARIABLE, Given, variable_named};
 
 pub(crate) use broker::{
     BrokerAccount, BrokerArgs, BrokerNetwork, BrokerSharing, BrokerWhat, OnEviction,
@@ -388,14 +388,13 @@ fn exit(error: clap::Error) -> ! {
     }
 }
 
-/// Names the variable of an invalid value instead of its flag, if it has that value.
+/// Names the environment variable instead of the flag of an invalid value that it has.
 fn naming_variable(mut error: clap::Error) -> clap::Error {
     if let Some(ContextValue::String(shown)) = error.get(ContextKind::InvalidArg)
         && let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue)
         && let Some((flag, _)) = shown.split_once(' ')
     {
-        let name = flag.trim_start_matches('-').replace('-', "_").to_uppercase();
-        let variable = format!("KIOSQUE_{name}");
+        let variable = variable_named(&flag.trim_start_matches('-').replace('-', "_"));
         if std::env::var(&variable).is_ok_and(|given| given == *value) {
             error.insert(ContextKind::InvalidArg, ContextValue::String(variable));
         }

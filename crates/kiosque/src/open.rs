@@ -165,16 +165,17 @@ async fn database(
 ) -> anyhow::Result<Store> {
     let address = settings.common.store.as_ref().context("--store URL is required")?;
     let place = address.location();
+    let source = settings.source("store").to_owned();
     let mut printed = None;
     loop {
         let error = match open(place, settings, access, wait).await? {
             Ok(store) => return Ok(store),
             Err(Error::NoData) => return Err(Error::NoData).context(address.shown()),
             Err(error @ (Error::Unreachable(_) | Error::Busy(_))) => error,
-            Err(error) => return Err(error).with_context(|| settings.source("store").to_owned()),
+            Err(error) => return Err(error).context(source),
         };
         if retries_end.is_some_and(|end| Instant::now() >= end) {
-            return Err(error).with_context(|| settings.source("store").to_owned());
+            return Err(error).context(source);
         }
         let reason = match error {
             Error::Unreachable(reason) => reason,

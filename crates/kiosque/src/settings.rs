@@ -21,7 +21,7 @@ use kiosque_store::{SessionLease, StoreLocation};
 use crate::log::{LogFilter, LogFormat};
 
 pub(crate) use flags::{common_flags, flags_of};
-pub(crate) use given::Given;
+pub(crate) use given::{Given, variable_named};
 pub(crate) use template::template;
 
 /// The variable with the path of the configuration file.

@@ -20,7 +20,7 @@ pub struct Identity {
 /// Why TLS cannot be configured.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file cannot be read, or has no certificate or no key in PEM that can be used.
+    /// A file cannot be read, or has no usable certificate or key in PEM.
     #[error("{0}: {1}")]
     Pem(PathBuf, String),
     /// The private key, the first path, does not belong to the certificate.

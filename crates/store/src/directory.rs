@@ -71,8 +71,8 @@ impl ServerLock {
     /// Takes the lock of an existing directory, for a command such as `serve`.
     ///
     /// # Errors
-    /// Another server has it, or its file cannot be opened or the database not be written. SQLite
-    /// would open the database for reading.
+    /// Another server has it, its file cannot be opened, or the database cannot be written. SQLite
+    /// would open such a database for reading only.
     pub fn take(directory: &Path, command: &str) -> Result<ServerLock, Error> {
         if let Some(reason) = not_writable(&directory.join(DATABASE)) {
             return Err(Error::File(reason));

@@ -203,7 +203,12 @@ fn flag_with(setting: &Arg, text: &str) -> String {
 
 /// Returns the environment variable of a setting.
 pub(super) fn variable(setting: &Arg) -> String {
-    format!("KIOSQUE_{}", setting.get_id().as_str().to_uppercase())
+    variable_named(setting.get_id().as_str())
+}
+
+/// Returns the environment variable of the setting or flag with a name, such as `tls_cert`.
+pub(crate) fn variable_named(name: &str) -> String {
+    format!("KIOSQUE_{}", name.to_uppercase())
 }
 
 /// Prints a warning for each variable that is named like a setting but is none.

@@ -232,6 +232,7 @@ fn unusable(identity: &Identity, error: &rustls::Error) -> TlsError {
     }
 }
 
+/// Returns the error of a private key that cannot be read, which may be encrypted.
 fn unreadable_key(path: &Path, error: &PemError) -> TlsError {
     // In both forms of PEM, the lines of an encrypted key say so.
     let text = fs::read(path).unwrap_or_default();
