@@ -194,12 +194,12 @@ impl Server {
     /// # Errors
     /// There is none in time.
     pub(crate) async fn first_answer(&mut self, call: &Call) -> anyhow::Result<Duration> {
-        while let Err(fault) = self.try_once(call).await {
+        while let Err(error) = self.try_once(call).await {
             if let Some(status) = self.process.ended()? {
-                bail!("kiosque serve: {status}; before that: {fault:#}");
+                bail!("kiosque serve: {status}; before that: {error:#}");
             }
             if self.started.elapsed() > START_WAIT_MAX {
-                bail!("kiosque serve does not answer: {fault:#}");
+                bail!("kiosque serve does not answer: {error:#}");
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }

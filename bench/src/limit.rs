@@ -206,7 +206,7 @@ mod tests {
         let refused = loaded(r#"{"code":-4,"data":null}"#, Pace::Steady(100.0)).await;
         assert_eq!(refused.latencies.len(), 0);
         assert!(refused.failed > 40);
-        let fault = refused.all_good().unwrap_err().to_string();
-        assert!(fault.contains(r#"{"code":-4"#), "{fault}");
+        let error = refused.all_good().unwrap_err().to_string();
+        assert!(error.contains(r#"{"code":-4"#), "{error}");
     }
 }

@@ -164,9 +164,9 @@ impl Worker {
             let call = &self.calls[self.rng.below(self.calls.len())];
             match connection.post(call).await {
                 Ok(_) => outcome.latencies.note(asked.elapsed()),
-                Err(fault) => {
+                Err(error) => {
                     outcome.failed += 1;
-                    outcome.first_failure.get_or_insert_with(|| format!("{fault:#}"));
+                    outcome.first_failure.get_or_insert_with(|| format!("{error:#}"));
                 }
             }
         }

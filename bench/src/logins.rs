@@ -43,14 +43,14 @@ pub(crate) fn workload(size: &Size, cores: usize) -> anyhow::Result<Workload> {
 /// # Errors
 /// When it cannot be computed.
 fn hash_time() -> anyhow::Result<Duration> {
-    let params = Params::new(19_456, 2, 1, None).map_err(|fault| anyhow!("{fault}"))?;
+    let params = Params::new(19_456, 2, 1, None).map_err(|error| anyhow!("{error}"))?;
     let argon = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
     let mut taken = Vec::with_capacity(HASHES);
     for _ in 0..HASHES {
         let (started, mut hash) = (Instant::now(), [0; 32]);
         argon
             .hash_password_into(b"open sesame", b"sixteen bytes ..", &mut hash)
-            .map_err(|fault| anyhow!("{fault}"))?;
+            .map_err(|error| anyhow!("{error}"))?;
         taken.push(started.elapsed().as_secs_f64());
     }
     Ok(Duration::from_secs_f64(Spread::of(taken).median))

@@ -95,7 +95,7 @@ pub(super) async fn ask(
         let asked = Instant::now();
         match connection.post(&call).await {
             Ok(_) => probed.answered += 1,
-            Err(fault) => probed.failures.push(format!("{fault:#}")),
+            Err(error) => probed.failures.push(format!("{error:#}")),
         }
         probed.slowest = probed.slowest.max(asked.elapsed());
         if connection.is_closed() {

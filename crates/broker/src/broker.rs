@@ -125,7 +125,6 @@ impl Broker {
     ///
     /// # Panics
     /// Outside a tokio runtime.
-    #[must_use]
     pub fn new(options: BrokerOptions) -> Arc<Broker> {
         let BrokerOptions { session: mut parts, upstream: server, workers, .. } = options;
         let BrokerOptions { device_lists, limits, .. } = options;

@@ -35,7 +35,6 @@ pub struct Listeners {
 /// Returns the limits of a broker's listeners: the limits of a server, with fewer connections, half
 /// of which the workers of one machine may have, and with time for requests in progress that wait
 /// for their group.
-#[must_use]
 pub fn broker_limits() -> Limits {
     let shutdown_deadline = Duration::from_secs(35);
     Limits {

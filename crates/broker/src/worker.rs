@@ -38,7 +38,6 @@ impl fmt::Debug for WorkerLogin {
 
 impl WorkerLogin {
     /// Returns a login name with its password.
-    #[must_use]
     pub fn new(name: &str, password: &str) -> WorkerLogin {
         WorkerLogin { name: name.into(), password: digest(password) }
     }

@@ -66,7 +66,6 @@ impl Account {
     ///
     /// # Panics
     /// Outside a tokio runtime.
-    #[must_use]
     pub fn of(parts: SessionParts) -> Account {
         let (budget, entropy) = (RetryBudget::default(), parts.entropy.clone());
         let retry_first = parts.pace.retry_first;
@@ -74,7 +73,6 @@ impl Account {
     }
 
     /// Returns the session.
-    #[must_use]
     pub fn session(&self) -> &Session {
         &self.0.session
     }
@@ -100,7 +98,6 @@ impl Account {
     }
 
     /// Returns the calls that run in the group that a login selects.
-    #[must_use]
     pub fn default_group(&self) -> GroupClient {
         GroupClient::new(self.clone(), Lane::Default)
     }

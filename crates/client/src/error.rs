@@ -107,7 +107,6 @@ pub struct NotAnEnvelope {
 
 impl NotAnEnvelope {
     /// Describes an answer.
-    #[must_use]
     pub fn of(answer: &Answer) -> NotAnEnvelope {
         let text = String::from_utf8_lossy(&answer.body);
         let excerpt: String = text.chars().take(EXCERPT_CHARS).collect();
@@ -213,7 +212,6 @@ impl Error {
     }
 
     /// Returns the envelope's `code`; after several attempts, the last one's.
-    #[must_use]
     pub fn code(&self) -> Option<i32> {
         match self {
             Error::Refused(refusal) => Some(refusal.code),
@@ -224,7 +222,6 @@ impl Error {
     }
 
     /// Returns whether the call does not exist at this server.
-    #[must_use]
     pub fn is_unknown_call(&self) -> bool {
         match self {
             Error::Refused(refusal) => refusal.code == 0,

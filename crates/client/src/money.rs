@@ -48,19 +48,16 @@ pub enum NoSum {
 
 impl Money {
     /// Returns an amount of minor units.
-    #[must_use]
     pub const fn new(minor: i64, currency: Currency) -> Money {
         Money { minor, currency }
     }
 
     /// Returns the number of minor units.
-    #[must_use]
     pub const fn minor(self) -> i64 {
         self.minor
     }
 
     /// Returns the currency.
-    #[must_use]
     pub const fn currency(self) -> Currency {
         self.currency
     }
@@ -78,7 +75,6 @@ impl Money {
     }
 
     /// Returns the amount in major units as a decimal number, such as `2.50`.
-    #[must_use]
     pub fn to_decimal(self) -> String {
         self.currency.major_of_minor(self.minor.into())
     }

@@ -48,13 +48,11 @@ impl Serialize for Order {
 
 impl Order {
     /// Returns the `orderId`: its identity in its group, not a trade number.
-    #[must_use]
     pub fn id(&self) -> &str {
         &self.head.order_id
     }
 
     /// Returns the trade number of the payment side; empty if there is none (ORD-10).
-    #[must_use]
     pub fn trade_no(&self) -> &str {
         &self.head.trade_no
     }
@@ -76,19 +74,16 @@ impl Order {
     }
 
     /// Returns when the trade started; `None` if the text is not a time.
-    #[must_use]
     pub fn trade_start(&self) -> Option<WallTime> {
         WallTime::parse(&self.head.trade_start_time)
     }
 
     /// Returns when the order was paid; `None` before that.
-    #[must_use]
     pub fn paid_at(&self) -> Option<WallTime> {
         WallTime::parse(self.head.pay_end_time.as_ref()?)
     }
 
     /// Returns all fields as received.
-    #[must_use]
     pub fn json(&self) -> &Value {
         &self.json
     }

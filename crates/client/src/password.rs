@@ -36,7 +36,6 @@ impl Password {
     }
 
     /// Returns the absence of a password: a resumed session is used until it ends.
-    #[must_use]
     pub const fn none() -> Password {
         Password(Source::None)
     }

@@ -106,7 +106,6 @@ impl Session {
     ///
     /// # Panics
     /// Outside a tokio runtime.
-    #[must_use]
     pub fn start(parts: SessionParts) -> Session {
         let (sender, receiver) = mpsc::unbounded_channel();
         tokio::spawn(Driver::new(parts, receiver).run());

@@ -23,7 +23,6 @@ pub struct Request {
 
 impl Request {
     /// Returns a request without additional headers.
-    #[must_use]
     pub fn new(path: String, body: Bytes) -> Request {
         Request { path, body, headers: HeaderMap::new() }
     }
@@ -36,13 +35,11 @@ pub struct Token(String);
 
 impl Token {
     /// Returns a token as the server sent it.
-    #[must_use]
     pub fn new(text: String) -> Token {
         Token(text)
     }
 
     /// Returns the text for the header `third-api-token`.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -72,14 +69,12 @@ pub struct Answer {
 
 impl Answer {
     /// Returns a header if it is text.
-    #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
     /// Returns `code` of the envelope. Stops reading at `code` if it comes first, as servers of
     /// this interface send it, so that a large answer is not parsed twice.
-    #[must_use]
     pub fn code(&self) -> Option<i32> {
         #[derive(Deserialize)]
         struct WithCode {
@@ -95,7 +90,6 @@ impl Answer {
     }
 
     /// Returns `Retry-After` if it is a number of seconds.
-    #[must_use]
     pub fn retry_after_s(&self) -> Option<u64> {
         self.header("retry-after")?.trim().parse().ok()
     }

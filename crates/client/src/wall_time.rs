@@ -29,7 +29,6 @@ pub struct WallTime(DateTime);
 
 impl WallTime {
     /// Parses the form of FMT-2, `yyyy-MM-dd HH:mm:ss`; `None` for any other text.
-    #[must_use]
     pub fn parse(text: &str) -> Option<WallTime> {
         // The calendar would read second 60 as 59.
         let has_form = text.len() == 19 && !text.ends_with(":60");
@@ -38,13 +37,11 @@ impl WallTime {
 
     /// Returns the instants that have this local time in a zone: one, or none or two when clocks
     /// change.
-    #[must_use]
     pub fn in_zone(self, zone: &Zone) -> Instants {
         zone.instants(self.0)
     }
 
     /// Returns the date and time without a zone.
-    #[must_use]
     pub fn civil(self) -> DateTime {
         self.0
     }

@@ -25,7 +25,6 @@ pub enum Clock {
 
 impl Clock {
     /// Returns the current time.
-    #[must_use]
     pub fn now(&self) -> UnixMs {
         match self {
             Clock::System => UnixMs(system_ms()),
@@ -35,7 +34,6 @@ impl Clock {
     }
 
     /// Returns how long to wait until this clock has advanced by a duration.
-    #[must_use]
     pub fn lasts(&self, duration: Duration) -> Duration {
         match self {
             Clock::System | Clock::Manual(_) => duration,
@@ -51,7 +49,6 @@ fn system_ms() -> i64 {
 
 /// Mixes the bits of a number (splitmix64): for seeded sequences, never for secrets. The function
 /// is a bijection.
-#[must_use]
 pub const fn mixed(number: u64) -> u64 {
     let mut z = number.wrapping_add(GOLDEN);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -81,7 +78,6 @@ impl std::fmt::Debug for Entropy {
 
 impl Entropy {
     /// Returns the operating system's source.
-    #[must_use]
     pub fn system() -> Entropy {
         Entropy::from_fn(|bytes| getrandom::fill(bytes).map_err(|_| NoEntropy))
     }

@@ -16,7 +16,6 @@ pub struct VirtualClock {
 
 impl VirtualClock {
     /// Returns a clock that shows `start` now. A second of it lasts 1/`speed` of a second.
-    #[must_use]
     pub fn starting(start: UnixMs, speed: u32) -> VirtualClock {
         VirtualClock { start, begun: Instant::now(), speed: speed.max(1) }
     }

@@ -33,7 +33,6 @@ pub(crate) type Expected<T = ()> = Result<T, String>;
 
 impl Answer {
     /// Returns an answer with this body.
-    #[must_use]
     pub fn new(status: u16, headers: HeaderMap, body: &[u8]) -> Answer {
         let body = String::from_utf8_lossy(body).into_owned();
         let json = serde_json::from_str(&body).unwrap_or(Value::Null);

@@ -109,7 +109,6 @@ pub struct Checker {
 
 impl Checker {
     /// Returns a checker of the server of this client.
-    #[must_use]
     pub fn new(client: HttpsClient, account: &Credentials, now: UnixMs) -> Checker {
         let base = client.url().to_string();
         let client = Arc::new(client);
@@ -121,7 +120,6 @@ impl Checker {
     }
 
     /// Returns a checker of any server.
-    #[must_use]
     pub fn over(transport: Transport, base: String, account: &Credentials, now: UnixMs) -> Checker {
         let facts = Facts { account: account.clone(), now_ms: now.0, ..Facts::default() };
         let mut secrets = Secrets::default();

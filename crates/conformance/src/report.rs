@@ -9,7 +9,6 @@ use crate::rule::Rule;
 use crate::secrets::STARS;
 
 /// Returns a line for each rule: its number, its id, its mark and its text.
-#[must_use]
 pub fn list(rules: impl Iterator<Item = &'static Rule>) -> String {
     rules.fold(String::new(), |mut text, rule| {
         let Rule { number, id, mark, text: says, .. } = rule;
@@ -19,7 +18,6 @@ pub fn list(rules: impl Iterator<Item = &'static Rule>) -> String {
 }
 
 /// Returns a line for each rule with its outcome, the exchange of each broken one, and the counts.
-#[must_use]
 pub fn text(checked: &[Checked]) -> String {
     let mut text = String::new();
     for Checked { rule, outcome } in checked {
@@ -69,7 +67,6 @@ fn reason(outcome: &Outcome) -> Option<&'static str> {
 }
 
 /// Returns a JSON array with an object for each rule. Fields that do not apply are null.
-#[must_use]
 pub fn json(checked: &[Checked]) -> String {
     let entry = |Checked { rule, outcome }: &'_ Checked| {
         let finding = match outcome {
@@ -94,7 +91,6 @@ pub fn json(checked: &[Checked]) -> String {
 }
 
 /// Returns a test suite in JUnit XML, with a test case for each rule.
-#[must_use]
 pub fn junit(checked: &[Checked]) -> String {
     let is_broken = |it: &&Checked| matches!(it.outcome, Outcome::Broken(_));
     let is_skipped = |it: &&Checked| reason(&it.outcome).is_some();

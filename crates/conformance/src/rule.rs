@@ -98,7 +98,6 @@ impl Rule {
     }
 
     /// Returns the part of the id before its point, which the rules on a subject share.
-    #[must_use]
     pub fn chapter(&self) -> &'static str {
         self.id.split('.').next().unwrap_or_default()
     }
@@ -106,7 +105,6 @@ impl Rule {
 
 impl Mark {
     /// Returns the mark as shown in reports.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Mark::Contract => "contract",

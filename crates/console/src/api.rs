@@ -44,13 +44,11 @@ impl Document {
     pub const ALL: &[Document] = Document::VARIANTS;
 
     /// Returns the code in paths.
-    #[must_use]
     pub fn code(self) -> &'static str {
         self.into()
     }
 
     /// Returns the file name of the document.
-    #[must_use]
     pub const fn file(self) -> &'static str {
         match self {
             Document::Integrators => "openapi.json",
@@ -67,13 +65,11 @@ impl Document {
     }
 
     /// Returns the call with an `operationId`.
-    #[must_use]
     pub fn call(self, id: &str) -> Option<&'static CallReference> {
         self.reference().iter().find(|call| call.id == id)
     }
 
     /// Returns the path of the page of a call.
-    #[must_use]
     pub fn path_of(self, call: &str) -> String {
         format!("{}/{}/{call}", Section::Api.path(), self.code())
     }
@@ -112,7 +108,6 @@ impl Document {
 }
 
 /// Renders the list of all calls.
-#[must_use]
 pub fn page(frame: &Frame<'_>) -> String {
     let columns = columns(frame, &[CALL, ADDRESS, SUMMARY], &[]);
     let list = |document: Document| {

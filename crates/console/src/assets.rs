@@ -49,19 +49,16 @@ pub struct Asset {
 
 impl Asset {
     /// Returns the asset with a file name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Asset> {
         [STYLE, SCRIPT, ICON].into_iter().find(|asset| asset.name() == name)
     }
 
     /// Returns the file name, which changes with the content.
-    #[must_use]
     pub fn name(self) -> String {
         format!("{}-{:016x}.{}", self.stem, fnv1a(self.text.as_bytes()), self.extension)
     }
 
     /// Returns the path on the server.
-    #[must_use]
     pub fn path(self) -> String {
         format!("{DIRECTORY}{}", self.name())
     }

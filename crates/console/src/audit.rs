@@ -72,7 +72,6 @@ impl Filters {
 }
 
 /// Renders the page.
-#[must_use]
 pub fn page(frame: &Frame<'_>, view: &Audit) -> String {
     let (filters, query) = (&view.filters, view.filters.query());
     let events = AuditEvent::ALL.iter().map(|event| (event.name(), frame.say(trail::name(*event))));

@@ -356,7 +356,6 @@ pub(crate) fn address(path: &str, query: &[&str]) -> String {
 }
 
 /// Returns the address of the page of an account.
-#[must_use]
 pub fn account_path(account: &str) -> String {
     address(ACCOUNT_PATH, &[&parameter("name", account)])
 }

@@ -64,7 +64,6 @@ pub struct Device {
 }
 
 /// Renders a device.
-#[must_use]
 pub fn page(frame: &Frame<'_>, view: &Device) -> String {
     let device = &view.device;
     frame.render(&Page {

@@ -133,7 +133,6 @@ pub(crate) fn path_of(code: &str) -> String {
 }
 
 /// Renders the list.
-#[must_use]
 pub fn page(frame: &Frame<'_>, view: &Devices) -> String {
     let query = query(view);
     let after = query_of(&[("after", view.after.as_deref().unwrap_or_default())]);
@@ -203,7 +202,6 @@ fn rows(frame: &Frame<'_>, view: &Devices) -> Markup {
 }
 
 /// Returns the devices of a list as CSV.
-#[must_use]
 pub fn csv(view: &Devices) -> String {
     let columns: [csv::Column<&DeviceRow>; 7] = [
         ("device_code", |row| row.item.device_code.clone()),

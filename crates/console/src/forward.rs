@@ -13,7 +13,6 @@ texts! {
 }
 
 /// Renders a page that leads to an address.
-#[must_use]
 pub fn page(language: Locale, theme: Theme, address: &str) -> String {
     let heading = OPENING.of(language);
     let body = html! {

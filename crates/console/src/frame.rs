@@ -136,7 +136,6 @@ impl Theme {
     pub const ALL: &[Theme] = Theme::VARIANTS;
 
     /// Returns the code in cookies and in forms.
-    #[must_use]
     pub fn code(self) -> &'static str {
         self.into()
     }
@@ -171,13 +170,11 @@ impl Section {
     }
 
     /// Returns the path of its first page.
-    #[must_use]
     pub const fn path(self) -> &'static str {
         self.entry().0
     }
 
     /// Returns the right that its pages require.
-    #[must_use]
     pub const fn right(self) -> Right {
         self.entry().1
     }

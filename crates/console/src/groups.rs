@@ -26,7 +26,6 @@ pub struct Groups {
 
 impl Groups {
     /// Returns the name of a group, or its id if the name is unknown.
-    #[must_use]
     pub fn name_of<'a>(&'a self, id: &'a str) -> &'a str {
         self.names.iter().find(|(known, _)| known == id).map_or(id, |(_, name)| name)
     }

@@ -126,7 +126,6 @@ impl Intake {
 }
 
 /// Renders the page.
-#[must_use]
 pub fn page(frame: &Frame<'_>, view: &Intake) -> String {
     let minutes = view.streams.first().map_or(0, |stream| stream.by_minute.len());
     let of_node = OF_NODE.fill(frame.language, &[&minutes.to_string()]);
@@ -292,7 +291,6 @@ const SHOWN_MAX: usize = 50;
 const REASON_CHARS_MAX: usize = 160;
 
 /// Returns the rejected lines as CSV.
-#[must_use]
 pub fn csv(view: &Intake) -> String {
     let columns: [csv::Column<&RejectedLine>; 6] = [
         ("time", |one| one.at.rfc3339()),

@@ -149,7 +149,6 @@ impl Listed for FunctionUsage {
 }
 
 /// Renders the list of accounts.
-#[must_use]
 pub fn page(frame: &Frame<'_>, view: &Integrators) -> String {
     let columns = columns(frame, &[ACCOUNT, NAME, GROUPS, STATE, SESSION, LAST_USE], &[]);
     let columns = view.sort.columns::<Account>(frame, columns);
@@ -181,7 +180,6 @@ pub fn page(frame: &Frame<'_>, view: &Integrators) -> String {
 }
 
 /// Returns the accounts of the page with their sessions as CSV.
-#[must_use]
 pub fn csv(view: &Integrators) -> String {
     fn of_session<T>(of: &Account, field: fn(&SessionItem) -> Option<T>) -> Option<T> {
         of.session.as_ref().and_then(field)
@@ -313,7 +311,6 @@ fn session_text(frame: &Frame<'_>, session: Option<&SessionItem>) -> String {
 }
 
 /// Renders the history of an account.
-#[must_use]
 pub fn history(frame: &Frame<'_>, view: &History) -> String {
     let name = &view.account.item.account;
     let query = parameter("name", name);

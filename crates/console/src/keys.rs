@@ -95,7 +95,6 @@ pub enum Outcome {
 }
 
 /// Renders the page.
-#[must_use]
 pub fn page(frame: &Frame<'_>, view: &Keys) -> String {
     frame.render(&Page {
         heading: frame.say(Section::Keys.name()),
@@ -110,7 +109,6 @@ pub fn page(frame: &Frame<'_>, view: &Keys) -> String {
 }
 
 /// Returns the keys as CSV. The last row of a part of them says so in its first column.
-#[must_use]
 pub fn csv(view: &Keys) -> String {
     let columns: [csv::Column<&KeyEntry>; 5] = [
         ("name", |key| key.name.to_string()),
@@ -136,7 +134,7 @@ fn shown(frame: &Frame<'_>, outcome: &Outcome) -> Markup {
         }
         Outcome::Revoked(name) => ("status", say(DONE, &[name])),
         Outcome::NameTaken(name) => ("alert", say(NAME_TAKEN, &[name])),
-        Outcome::BadName(name, fault) => ("alert", say(BAD_NAME, &[name, fault])),
+        Outcome::BadName(name, error) => ("alert", say(BAD_NAME, &[name, error])),
         Outcome::NoRights => ("alert", say(NO_RIGHTS, &[])),
         Outcome::NotGranted => ("alert", say(NOT_GRANTED, &[])),
         Outcome::Unknown(name) => ("alert", say(UNKNOWN, &[name])),

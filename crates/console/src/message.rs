@@ -65,7 +65,6 @@ impl Message<'_> {
 }
 
 /// Renders a message.
-#[must_use]
 pub fn page(frame: &Frame<'_>, message: &Message<'_>) -> String {
     let (heading, text) = message.texts(frame);
     let content = html! {

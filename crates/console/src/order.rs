@@ -59,7 +59,6 @@ pub struct Order {
 }
 
 /// Renders an order.
-#[must_use]
 pub fn page(frame: &Frame<'_>, view: &Order) -> String {
     let head = &view.order.record.head;
     let heading = HEADING.fill(frame.language, &[&head.order_id]);

@@ -153,7 +153,6 @@ pub(crate) fn refunding_path(groups: &Groups) -> String {
 }
 
 /// Renders the list.
-#[must_use]
 pub fn page(frame: &Frame<'_>, view: &Orders) -> String {
     let query = query(&view.fields, &view.groups);
     let body = html! {
@@ -311,7 +310,6 @@ pub(crate) fn path_of(group: &str, order: &str) -> String {
 
 /// Returns the orders of a list as CSV. Amounts are minor units of the currency. The last row of a
 /// search that was limited says so in its first column.
-#[must_use]
 pub fn csv(view: &Orders) -> String {
     let columns: [csv::Column<&OrderItem>; 11] = [
         ("trade_start_time", |order| order.record.head.trade_start_time.clone()),

@@ -99,7 +99,6 @@ impl Overview {
 }
 
 /// Renders the overview.
-#[must_use]
 pub fn page(frame: &Frame<'_>, view: &Overview) -> String {
     let chosen = view.groups.chosen.as_deref().map(|id| view.groups.name_of(id));
     let heading = chosen.unwrap_or(frame.say(Section::Overview.name()));
@@ -129,7 +128,6 @@ pub fn page(frame: &Frame<'_>, view: &Overview) -> String {
 }
 
 /// Returns the sales of each day of the period as CSV.
-#[must_use]
 pub fn csv(view: &Overview, zone: &Zone) -> String {
     fn dollars(amount: Usd) -> String {
         Currency::USD.major_of_minor(amount.cents().into())

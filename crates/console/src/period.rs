@@ -109,19 +109,16 @@ impl Period {
     }
 
     /// Returns the first day.
-    #[must_use]
     pub const fn first(self) -> Day {
         self.first
     }
 
     /// Returns the last day.
-    #[must_use]
     pub const fn last(self) -> Day {
         self.last
     }
 
     /// Returns the number of days.
-    #[must_use]
     pub const fn length(self) -> i64 {
         self.last.0 - self.first.0 + 1
     }
@@ -137,7 +134,6 @@ impl Period {
     }
 
     /// Returns the first day of the previous period.
-    #[must_use]
     pub const fn first_before(self) -> Day {
         Day(self.first.0 - self.shift())
     }

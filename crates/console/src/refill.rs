@@ -72,7 +72,6 @@ pub(crate) fn path_of_product(goods_id: &str, groups: &Groups) -> String {
 }
 
 /// Renders the list.
-#[must_use]
 pub fn page(frame: &Frame<'_>, view: &Refill) -> String {
     let heading = frame.say(Section::Refill.name());
     let product = view.product.as_deref().unwrap_or_default();
@@ -104,7 +103,6 @@ pub fn page(frame: &Frame<'_>, view: &Refill) -> String {
 }
 
 /// Returns the list as CSV.
-#[must_use]
 pub fn csv(view: &Refill) -> String {
     let columns: [csv::Column<&RefillItem>; 9] = [
         ("device_code", |item| item.device_code.clone()),

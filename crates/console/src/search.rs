@@ -70,7 +70,6 @@ pub enum Hit {
 
 impl Hit {
     /// Returns the address of its page.
-    #[must_use]
     pub fn path(&self) -> String {
         match self {
             Hit::Device { code, .. } => devices::path_of(code),
@@ -91,7 +90,6 @@ impl Hit {
 }
 
 /// Renders the hits.
-#[must_use]
 pub fn page(frame: &Frame<'_>, view: &Search) -> String {
     let all = |section: Section| address(section.path(), &[&parameter("q", &view.text)]);
     let none = if view.has_more { NONE_IN_PART } else { NONE_FOUND };

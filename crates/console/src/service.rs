@@ -143,7 +143,6 @@ struct Check {
 }
 
 /// Renders the page.
-#[must_use]
 pub fn page(frame: &Frame<'_>, view: &Service) -> String {
     frame.render(&Page {
         heading: frame.say(Section::Service.name()),
@@ -164,7 +163,6 @@ pub fn page(frame: &Frame<'_>, view: &Service) -> String {
 
 /// Returns everything on the page as CSV: checks with their result and a remedy, values by name,
 /// and limits with their use.
-#[must_use]
 pub fn csv(frame: &Frame<'_>, view: &Service) -> String {
     let mut rows = Vec::new();
     for Check { tone, text, remedy } in all_checks(frame, &view.conditions) {
@@ -185,7 +183,6 @@ pub fn csv(frame: &Frame<'_>, view: &Service) -> String {
 }
 
 /// Returns the number of checks that are not ok.
-#[must_use]
 pub fn failed_checks(frame: &Frame<'_>, conditions: &Conditions) -> i64 {
     let checks = all_checks(frame, conditions);
     let failed = checks.iter().filter(|check| check.tone != Tone::Good).count();

@@ -81,7 +81,6 @@ impl Notice {
 }
 
 /// Renders the sign-in.
-#[must_use]
 pub fn page(view: &SignIn<'_>) -> String {
     let say = |text: Text| text.of(view.language);
     let body = html! {

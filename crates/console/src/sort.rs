@@ -65,7 +65,6 @@ impl Value {
 
 impl Sort {
     /// Returns the order that a value of the parameter chooses; `None` if it is not a column.
-    #[must_use]
     pub fn of<T: Listed>(chosen: Option<&str>) -> Option<Sort> {
         let Some(chosen) = chosen else { return Some(Sort::Free) };
         let (direction, name) = match chosen.strip_prefix('-') {

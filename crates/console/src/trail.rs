@@ -170,7 +170,6 @@ fn changes(frame: &Frame<'_>, details: &AuditDetails) -> Option<String> {
 }
 
 /// Returns entries of a page as CSV. All times are UTC.
-#[must_use]
 pub fn csv(frame: &Frame<'_>, entries: &[AuditEntry], next: Option<&str>) -> String {
     let columns: [csv::Column<(&Frame<'_>, &AuditEntry)>; 8] = [
         ("entry_no", |(_, entry)| entry.entry_no.to_string()),

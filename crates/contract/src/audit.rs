@@ -74,7 +74,6 @@ pub struct AuditEntry {
 
 impl AuditEntry {
     /// Returns the actor as people read it: for a command with the user of the machine.
-    #[must_use]
     pub fn actor_with_user(&self) -> Option<String> {
         let user = self.details.as_ref().and_then(|details| {
             details.user.clone().or_else(|| details.uid.map(|uid| uid.to_string()))

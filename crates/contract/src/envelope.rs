@@ -30,7 +30,6 @@ impl Code {
     pub const ALL: &[Code] = Code::VARIANTS;
 
     /// The number in JSON.
-    #[must_use]
     pub const fn number(self) -> i32 {
         self as i32
     }

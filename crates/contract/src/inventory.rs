@@ -414,7 +414,6 @@ pub struct RefillItem {
 impl RefillItem {
     /// Returns how many tenths of days the stock lasts; `None` if the device does not sell the
     /// product, and the aisle is not empty.
-    #[must_use]
     pub fn tenths_of_days_left(&self) -> Option<i64> {
         match (self.stock, self.sold) {
             (..=0, _) => Some(0),
@@ -424,7 +423,6 @@ impl RefillItem {
     }
 
     /// Returns how many tenths of an item the aisle sells a day, rounded down.
-    #[must_use]
     pub fn tenths_sold_a_day(&self) -> i64 {
         self.sold.saturating_mul(10) / (self.days * self.aisles).max(1)
     }

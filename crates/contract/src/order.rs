@@ -34,7 +34,6 @@ impl Example for OrderFilter {
 
 impl OrderFilter {
     /// Returns the filter of all orders of a device that are not archived.
-    #[must_use]
     pub fn new(device_code: String) -> OrderFilter {
         OrderFilter { device_code, ..OrderFilter::default() }
     }

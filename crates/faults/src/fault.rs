@@ -84,7 +84,6 @@ impl Trigger {
 
 impl Fault {
     /// Returns the name of the fault in the header [`crate::FAULT_HEADER`].
-    #[must_use]
     pub fn name(&self) -> &'static str {
         self.kind.name()
     }

@@ -49,7 +49,6 @@ impl FromStr for Fault {
 }
 
 /// Returns the description of all faults, for help texts.
-#[must_use]
 pub fn reference() -> String {
     let mut text = String::from("Faults, and the calls that they select by themselves:\n");
     for form in FORMS {

@@ -45,7 +45,6 @@ pub(crate) struct Planned {
 
 impl Faults {
     /// Returns faults that draw their random numbers from a seed.
-    #[must_use]
     pub fn new(faults: Vec<Fault>, seed: u64) -> Faults {
         let state = State { counts: vec![0; faults.len()], ..State::default() };
         Faults { faults, seed, state: Mutex::new(state) }

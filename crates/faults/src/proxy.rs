@@ -36,7 +36,6 @@ type Names = Vec<&'static str>;
 
 impl FaultProxy {
     /// Returns a proxy in front of a server.
-    #[must_use]
     pub fn new(server: HttpsClient, faults: Faults, clock: Clock) -> FaultProxy {
         FaultProxy { server, faults, clock, calls: AtomicU64::new(0) }
     }

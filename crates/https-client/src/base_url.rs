@@ -29,13 +29,11 @@ pub struct BaseUrlError {
 
 impl BaseUrl {
     /// Returns the host, without the brackets of an IPv6 address.
-    #[must_use]
     pub fn host(&self) -> &str {
         &self.host
     }
 
     /// Returns the host and the port in the form of a `Host` header.
-    #[must_use]
     pub fn authority(&self) -> String {
         let BaseUrl { host, port, .. } = self;
         let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
@@ -43,7 +41,6 @@ impl BaseUrl {
     }
 
     /// Returns the path at the server for a path that begins with `/v8`, or for any other.
-    #[must_use]
     pub fn path(&self, path: &str) -> String {
         format!("{}{path}", self.prefix)
     }
@@ -99,7 +96,6 @@ impl FromStr for BaseUrl {
 
 /// Returns a text that may be a URL with stars in place of its user name and password. A password
 /// that is not encoded may contain a slash or `@`, so everything before the last `@` is replaced.
-#[must_use]
 pub fn without_user_info(text: &str) -> String {
     let Some((before, rest)) = text.rsplit_once('@') else { return text.to_owned() };
     let scheme = before.split_once("://").map(|(scheme, _)| format!("{scheme}://"));

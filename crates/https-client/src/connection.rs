@@ -63,7 +63,6 @@ impl ClientError {
 
     /// Returns whether the same request fails in the same way again, until the server or the
     /// settings of the client change.
-    #[must_use]
     pub fn is_final(&self) -> bool {
         self.is_final
     }
@@ -96,7 +95,6 @@ impl HttpsClient {
     }
 
     /// Returns the base URL of the server.
-    #[must_use]
     pub fn url(&self) -> &BaseUrl {
         &self.url
     }

@@ -42,7 +42,6 @@ pub struct Content {
 
 impl Content {
     /// Returns the content that begins with `first`.
-    #[must_use]
     pub fn in_parts(first: Bytes, later: LaterParts) -> Content {
         Content { first, later: Some(later), memory: None, has_secret: false }
     }
@@ -60,7 +59,6 @@ impl Content {
     }
 
     /// Returns the number of bytes, unless they are in parts.
-    #[must_use]
     pub fn length(&self) -> Option<usize> {
         self.later.is_none().then_some(self.first.len())
     }
@@ -79,7 +77,6 @@ impl Content {
     }
 
     /// Returns the bytes, unless they are in parts.
-    #[must_use]
     pub fn whole(self) -> Option<Bytes> {
         self.later.is_none().then_some(self.first)
     }

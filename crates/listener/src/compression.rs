@@ -340,7 +340,7 @@ mod tests {
                 reader.read_exact(&mut text).expect("the parts so far");
                 assert_eq!(text, want.as_bytes(), "{coding:?}");
             }
-            assert!(parts.next().await.expect("a fault").is_err());
+            assert!(parts.next().await.expect("an error").is_err());
             assert!(decompressed(&sent, coding).is_err(), "{coding:?}: it seems whole");
         }
     }

@@ -41,7 +41,6 @@ pub(crate) fn bad_request() -> Response<Content> {
 /// Returns whether a request is for a domain name of more than one label. A site whose name
 /// resolves to a loopback address (DNS rebinding) has such a name; an address, `localhost` and the
 /// names of a hosts file do not.
-#[must_use]
 pub fn is_for_domain<B>(request: &Request<B>) -> bool {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     let Some(host) = host.and_then(|host| host.parse::<Authority>().ok()) else { return false };

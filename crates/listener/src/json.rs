@@ -28,7 +28,6 @@ pub enum Json {
 
 impl Json {
     /// Returns whether the value counts as absent, as null and the empty string do (REQ-9).
-    #[must_use]
     pub fn is_left_out(&self) -> bool {
         matches!(self, Json::Null) || matches!(self, Json::Text(text) if text.is_empty())
     }

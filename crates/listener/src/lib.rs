@@ -43,7 +43,6 @@ pub mod fuzzing {
 
     /// Returns the initial window of a stream after the bytes of an HTTP/2 caller, which arrive in
     /// pieces of `size`; `None` if they contain too many control frames.
-    #[must_use]
     pub fn stream_window_after(bytes: &[u8], size: std::num::NonZero<usize>) -> Option<u32> {
         let mut frames = ControlFrames::new();
         let mut pieces = bytes.chunks(size.get());

@@ -74,7 +74,6 @@ impl Listener {
     }
 
     /// Returns the certificate of its connections.
-    #[must_use]
     pub fn certificate(&self) -> &Arc<Certificate> {
         &self.certificate
     }

@@ -21,7 +21,6 @@ pub struct ConnectionMetrics {
 
 impl ConnectionMetrics {
     /// Returns unregistered metrics, for listeners that are not monitored.
-    #[must_use]
     pub fn unregistered() -> ConnectionMetrics {
         let gauge = |name| IntGauge::new(name, name).expect("the name is valid");
         let counter = |name| IntCounter::new(name, name).expect("the name is valid");

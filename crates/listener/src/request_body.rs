@@ -36,7 +36,6 @@ pub type BoxError = Box<dyn Error + Send + Sync>;
 impl BodyError {
     /// Returns why no more of a body arrives. hyper reports malformed chunks as invalid input or
     /// data.
-    #[must_use]
     pub fn of_rest(error: impl Into<BoxError>) -> BodyError {
         let error: BoxError = error.into();
         let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());

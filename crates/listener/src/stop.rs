@@ -13,13 +13,11 @@ impl Stop {
     }
 
     /// Returns whether the signal is set.
-    #[must_use]
     pub fn is_set(&self) -> bool {
         *self.0.borrow()
     }
 
     /// Returns a receiver of the signal.
-    #[must_use]
     pub fn stopping(&self) -> Stopping {
         Stopping(self.0.subscribe())
     }

@@ -20,7 +20,6 @@ pub struct UnreadAnswers {
 
 impl UnreadAnswers {
     /// Returns a counter of no answers.
-    #[must_use]
     pub fn new(limits: &Limits) -> Arc<UnreadAnswers> {
         Arc::new(UnreadAnswers {
             all: AtomicUsize::new(0),
@@ -42,7 +41,6 @@ impl UnreadAnswers {
     }
 
     /// Returns the bytes of all answers that have not been sent.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.all.load(Ordering::Relaxed)
     }

@@ -25,13 +25,11 @@ impl Locale {
     pub const ALL: &[Locale] = Locale::VARIANTS;
 
     /// Returns the language's tag, from which it is parsed in any case.
-    #[must_use]
     pub fn tag(self) -> &'static str {
         self.into()
     }
 
     /// Returns the best match for an `X-Locale` header, which has the syntax of `Accept-Language`.
-    #[must_use]
     pub fn best_match(header: &str) -> Option<Locale> {
         let mut best: Option<(f32, Locale)> = None;
         for choice in header.split(',') {
@@ -97,7 +95,6 @@ impl Message {
     pub const ALL: &[Message] = Message::VARIANTS;
 
     /// Returns the message of a refusal.
-    #[must_use]
     pub const fn of(refusal: &Refusal) -> Message {
         match refusal {
             Refusal::ApiNotEnabled => Message::ApiNotEnabled,
@@ -116,19 +113,16 @@ impl Message {
     }
 
     /// Returns the code of the message.
-    #[must_use]
     pub const fn code(self) -> Code {
         self.code_and_texts().0
     }
 
     /// Returns the text, exactly as in ENV-3.
-    #[must_use]
     pub const fn text(self, locale: Locale) -> &'static str {
         self.code_and_texts().1[locale as usize]
     }
 
     /// Returns the envelope with this message; `enMsg` is null on success alone (ENV-6).
-    #[must_use]
     pub fn envelope<T>(self, locale: Locale, data: T) -> Envelope<T> {
         let en_msg = (self != Message::Success).then(|| self.text(Locale::En).into());
         Envelope { code: self.code().number(), msg: self.text(locale).into(), en_msg, data }
@@ -177,7 +171,6 @@ impl Message {
 }
 
 /// Returns a violation in words, beginning with the field.
-#[must_use]
 pub fn violation(violation: &Violation, locale: Locale) -> String {
     let (number, texts) = number_and_texts(violation.kind);
     let text = texts[locale as usize].replace("{}", &number);

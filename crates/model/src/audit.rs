@@ -68,7 +68,6 @@ impl AuditEvent {
     pub const ALL: &[AuditEvent] = AuditEvent::VARIANTS;
 
     /// Returns the event's name in JSON and in the database.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -96,13 +95,11 @@ pub enum LoginRefusal {
 
 impl LoginRefusal {
     /// Returns the name in the trail.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
     /// Returns the kind of entry.
-    #[must_use]
     pub const fn event(self) -> AuditEvent {
         match self {
             LoginRefusal::Credentials
@@ -130,7 +127,6 @@ pub enum AccountChange {
 
 impl AccountChange {
     /// Returns the name in the trail.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -150,7 +146,6 @@ pub enum Interruption {
 
 impl Interruption {
     /// Returns the name in the trail.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -210,25 +205,21 @@ pub struct ActedBy {
 
 impl ActedBy {
     /// Returns the origin of a change by a command.
-    #[must_use]
     pub fn command(at: UnixMs) -> ActedBy {
         ActedBy { actor: Actor::Command, at, request: None, run: None }
     }
 
     /// Returns the origin of a change by this run of a command.
-    #[must_use]
     pub fn run(run: CommandRun, at: UnixMs) -> ActedBy {
         ActedBy { run: Some(run), ..ActedBy::command(at) }
     }
 
     /// Returns the origin of a change by the server.
-    #[must_use]
     pub fn server(at: UnixMs) -> ActedBy {
         ActedBy { actor: Actor::Server, at, request: None, run: None }
     }
 
     /// Returns the origin of a change by a call with this key.
-    #[must_use]
     pub fn key(name: KeyName, origin: Origin) -> ActedBy {
         let request = Some((origin.source, origin.request_id));
         ActedBy { actor: Actor::Key(name), at: origin.at, request, run: None }
@@ -260,7 +251,6 @@ pub struct AuditRecord {
 
 impl AuditRecord {
     /// Returns an entry about an integrator's request.
-    #[must_use]
     pub fn to_account(event: AuditEvent, account: Option<String>, origin: &Origin) -> AuditRecord {
         AuditRecord {
             source: Some(origin.source),
@@ -271,7 +261,6 @@ impl AuditRecord {
     }
 
     /// Returns an entry about a change by the operator.
-    #[must_use]
     pub fn by_operator(event: AuditEvent, by: &ActedBy) -> AuditRecord {
         AuditRecord {
             actor: Some(by.actor.clone()),

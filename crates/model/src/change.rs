@@ -30,7 +30,6 @@ const BYTES: usize = 32;
 
 impl ChangeCursor {
     /// Returns the position as a text.
-    #[must_use]
     pub fn write(self) -> String {
         let numbers = [self.group.0, self.change_no, self.last_change_no, self.history.0];
         let bytes: [[u8; 8]; BYTES / 8] = numbers.map(i64::to_be_bytes);
@@ -38,7 +37,6 @@ impl ChangeCursor {
     }
 
     /// Parses a position; `None` for a text that [`ChangeCursor::write`] never returned.
-    #[must_use]
     pub fn read(text: &str) -> Option<ChangeCursor> {
         let bytes: [u8; BYTES] = URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()?;
         let (numbers, _) = bytes.as_chunks::<8>();

@@ -23,7 +23,6 @@ secret!(
 
 impl ConsoleSecret {
     /// Returns a new secret made of these random bytes.
-    #[must_use]
     pub fn mint(random: [u8; SECRET_RANDOM_BYTES]) -> ConsoleSecret {
         ConsoleSecret(URL_SAFE_NO_PAD.encode(random))
     }
@@ -32,7 +31,6 @@ impl ConsoleSecret {
 impl ConsoleDigest {
     /// Returns the digest under which to look up a presented secret; `None` if the text is not a
     /// secret.
-    #[must_use]
     pub fn of_presented(characters: &[u8]) -> Option<ConsoleDigest> {
         let random = URL_SAFE_NO_PAD.decode(characters).ok()?;
         (random.len() == SECRET_RANDOM_BYTES).then(|| ConsoleDigest::of(characters))

@@ -22,13 +22,11 @@ pub struct Day(pub i64);
 
 impl Day {
     /// Returns the day of a date.
-    #[must_use]
     pub fn of(date: Date) -> Day {
         Day(i64::from(EPOCH.until(date).map_or(0, |span| span.get_days())))
     }
 
     /// Returns the date of the day.
-    #[must_use]
     pub fn date(self) -> Date {
         let days = i32::try_from(self.0.clamp(DAY_MIN, DAY_MAX)).unwrap_or(0);
         EPOCH.saturating_add(jiff::Span::new().days(days))
@@ -41,13 +39,11 @@ impl Day {
     }
 
     /// Returns the first day of the month.
-    #[must_use]
     pub fn first_of_month(self) -> Day {
         Day::of(self.date().first_of_month())
     }
 
     /// Returns the last day of the month.
-    #[must_use]
     pub fn last_of_month(self) -> Day {
         Day::of(self.date().last_of_month())
     }
@@ -63,7 +59,6 @@ impl fmt::Display for Day {
 
 impl Zone {
     /// Returns the first instant of a day.
-    #[must_use]
     pub fn start_of(&self, day: Day) -> UnixMs {
         if self.is_utc() && KNOWN_DAYS.contains(&day.0) {
             return UnixMs(day.0 * DAY_MS);
@@ -73,13 +68,11 @@ impl Zone {
     }
 
     /// Returns whether a day has an instant. Some zones have skipped a whole day.
-    #[must_use]
     pub fn has(&self, day: Day) -> bool {
         self.start_of(day) < self.start_of(day.next())
     }
 
     /// Returns the day that an instant belongs to.
-    #[must_use]
     pub fn day_of(&self, at: UnixMs) -> Day {
         let day = Day(at.0.div_euclid(DAY_MS));
         if self.is_utc() && KNOWN_DAYS.contains(&day.0) {
@@ -91,7 +84,6 @@ impl Zone {
     }
 
     /// Returns the first instant of the month that `at` belongs to.
-    #[must_use]
     pub fn start_of_month(&self, at: UnixMs) -> UnixMs {
         self.first_instant(self.day_of(at).date().first_of_month())
     }

@@ -21,7 +21,6 @@ impl DeviceState {
     pub const ALL: &[DeviceState] = DeviceState::VARIANTS;
 
     /// Returns the word for it in URLs and files.
-    #[must_use]
     pub fn code(self) -> &'static str {
         self.into()
     }

@@ -66,7 +66,6 @@ pub struct Limited {
 
 impl TakenTokens {
     /// Returns whether this is the first attempt of its source.
-    #[must_use]
     pub fn is_first(&self) -> bool {
         self.is_first
     }
@@ -92,7 +91,6 @@ impl Limited {
 
 impl FailureBuckets {
     /// Returns full buckets of the configured sizes. The key must be random.
-    #[must_use]
     pub fn new(limits: &Limits, key: [u8; KEY_BYTES]) -> FailureBuckets {
         let count_max = limits.login_failures_kept;
         let refill_ms = millis(limits.login_failure_refill);
@@ -202,7 +200,6 @@ pub struct Buckets<K> {
 impl<K: Clone + Hash + Ord> Buckets<K> {
     /// Returns full buckets of `free` tokens that regain one every `refill_ms`; at most `count_max`
     /// that are not full are kept.
-    #[must_use]
     pub fn new(free: u32, refill_ms: i64, count_max: usize) -> Buckets<K> {
         Buckets {
             refill_ms,

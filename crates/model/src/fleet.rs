@@ -38,7 +38,6 @@ pub enum EntryKind {
 
 impl EntryKind {
     /// Returns the name of the list in a fleet file.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }

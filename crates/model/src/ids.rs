@@ -62,7 +62,6 @@ macro_rules! text_id {
             }
 
             /// Returns the ID as text.
-            #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -103,7 +102,6 @@ text_id!(
 
 /// Returns the reason for rejecting an order or a heartbeat of a device that does not exist,
 /// beginning with the field.
-#[must_use]
 pub fn unknown_device(code: &DeviceCode) -> String {
     format!("deviceCode: no device {code} is known")
 }

@@ -76,13 +76,11 @@ impl Currency {
     }
 
     /// Returns the three-letter code.
-    #[must_use]
     pub const fn code(self) -> &'static str {
         self.code
     }
 
     /// Returns the number of decimals of a major unit.
-    #[must_use]
     pub const fn exponent(self) -> u32 {
         self.exponent
     }
@@ -117,7 +115,6 @@ impl Currency {
     }
 
     /// Returns an amount of minor units as a decimal number of major units, such as `-1.50`.
-    #[must_use]
     pub fn major_of_minor(self, minor: i128) -> String {
         let sign = if minor < 0 { "-" } else { "" };
         let unit = 10_u128.pow(self.exponent);

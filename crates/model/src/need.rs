@@ -26,7 +26,6 @@ impl Need {
     pub const ALL: &[Need] = Need::VARIANTS;
 
     /// Returns the word for it in URLs.
-    #[must_use]
     pub fn code(self) -> &'static str {
         self.into()
     }
@@ -45,7 +44,6 @@ pub struct Attention {
 
 impl Attention {
     /// Returns how many devices need attention for a reason.
-    #[must_use]
     pub fn count(&self, need: Need) -> i64 {
         let found = self.needs.get(&need).map_or(0, BTreeSet::len);
         i64::try_from(found).unwrap_or(i64::MAX)

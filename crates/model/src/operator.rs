@@ -25,7 +25,6 @@ secret!(
 
 impl OperatorKey {
     /// Returns a new key made of these random bytes.
-    #[must_use]
     pub fn mint(random: [u8; KEY_RANDOM_BYTES]) -> OperatorKey {
         OperatorKey(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(random)))
     }
@@ -33,7 +32,6 @@ impl OperatorKey {
 
 impl KeyDigest {
     /// Returns the digest under which to look up a presented key; `None` if the text is not a key.
-    #[must_use]
     pub fn of_presented(characters: &[u8]) -> Option<KeyDigest> {
         let random = characters.strip_prefix(PREFIX.as_bytes())?;
         let random = URL_SAFE_NO_PAD.decode(random).ok()?;
@@ -65,7 +63,6 @@ impl Right {
     pub const ALL: &[Right] = Right::VARIANTS;
 
     /// Returns the name of the right.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -82,19 +79,16 @@ pub struct Rights(Vec<Right>);
 
 impl Rights {
     /// Returns all rights.
-    #[must_use]
     pub fn all() -> Rights {
         Rights(Right::ALL.to_vec())
     }
 
     /// Returns whether the right is among them.
-    #[must_use]
     pub fn contain(&self, right: Right) -> bool {
         self.0.contains(&right)
     }
 
     /// Returns whether all of `others` are among them.
-    #[must_use]
     pub fn contain_all(&self, others: &Rights) -> bool {
         others.iter().all(|right| self.contain(right))
     }

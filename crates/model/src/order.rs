@@ -49,7 +49,6 @@ pub struct Order {
 impl Order {
     /// Returns an unpaid order with these fields, without lines and optional fields. It is the base
     /// of orders that do not come from a report.
-    #[must_use]
     pub const fn unpaid(
         order_id: OrderId,
         device_code: DeviceCode,
@@ -119,19 +118,16 @@ macro_rules! status {
             pub const WORDS: &[&str] = &[$($word,)*];
 
             /// Returns the status with this number in JSON.
-            #[must_use]
             pub const fn of(number: i64) -> Option<Self> {
                 match number { $($number => Some(Self::$variant),)* _ => None }
             }
 
             /// Returns the number in JSON.
-            #[must_use]
             pub const fn number(self) -> i64 {
                 self as i64
             }
 
             /// Parses a comma-separated list of state words, in upper or lower case.
-            #[must_use]
             pub fn of_words(words: &str) -> Option<Vec<Self>> {
                 let known = |word: &str| {
                     let place = Self::WORDS.iter().position(|it| it.eq_ignore_ascii_case(word))?;
@@ -186,7 +182,6 @@ pub struct OrderStates {
 
 impl PayStatus {
     /// Returns the default when a report omits the state: paid if there is a payment time.
-    #[must_use]
     pub const fn following(pay_end: Option<UnixMs>) -> PayStatus {
         if pay_end.is_some() { PayStatus::Paid } else { PayStatus::Unpaid }
     }
@@ -194,13 +189,11 @@ impl PayStatus {
 
 impl ShipmentStatus {
     /// Returns whether the shipment failed, in whole or in part.
-    #[must_use]
     pub const fn has_failed(self) -> bool {
         matches!(self, ShipmentStatus::Failed | ShipmentStatus::Partial)
     }
 
     /// Returns the default when a report omits the state: shipped if there is a shipment time.
-    #[must_use]
     pub const fn following(shipment: Option<UnixMs>) -> ShipmentStatus {
         if shipment.is_some() { ShipmentStatus::Success } else { ShipmentStatus::None }
     }
@@ -208,14 +201,12 @@ impl ShipmentStatus {
 
 /// Returns the default when a report omits the amount paid: the total if there is a payment time,
 /// else 0.
-#[must_use]
 pub const fn pay_amount_following(pay_end: Option<UnixMs>, total: Minor) -> Minor {
     if pay_end.is_some() { total } else { Minor(0) }
 }
 
 /// Returns the default when a report omits the amount paid for a line; `None` if it is larger than
 /// [`MINOR_MAX`].
-#[must_use]
 pub fn line_pay_amount_following(sale_price: Minor, count: i64) -> Option<Minor> {
     let amount = sale_price.0.checked_mul(count)?;
     (amount.abs() <= MINOR_MAX).then_some(Minor(amount))

@@ -13,26 +13,22 @@ impl PageRequest {
 
     /// Returns the request for page `current`, counted from 1, of `size` rows; `None` if either is
     /// not positive.
-    #[must_use]
     pub const fn new(current: i64, size: i64) -> Option<PageRequest> {
         if current >= 1 && size >= 1 { Some(PageRequest { current, size }) } else { None }
     }
 
     /// Returns the page number, from 1.
-    #[must_use]
     pub const fn current(self) -> i64 {
         self.current
     }
 
     /// Returns the maximum number of rows of the page.
-    #[must_use]
     pub const fn size(self) -> i64 {
         self.size
     }
 
     /// Returns the number of rows before the page, capped at 2^53 so that statements can add to it;
     /// no device has as many orders.
-    #[must_use]
     pub const fn skip(self) -> i64 {
         const FAR: i64 = 1 << 53;
         let skip = (self.current - 1).saturating_mul(self.size);

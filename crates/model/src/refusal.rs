@@ -43,7 +43,6 @@ pub enum Refusal {
 
 impl RefusalKind {
     /// Returns the name that is stored.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }

@@ -13,7 +13,6 @@ use crate::time::UnixMs;
 pub use fleet::{DeviceSales, FleetSales, ProductRank};
 
 /// Returns the time from which an order is a sale; `None` if it is not one.
-#[must_use]
 pub fn sale_at(pay_end: Option<UnixMs>, pay_status: PayStatus) -> Option<UnixMs> {
     match pay_status {
         PayStatus::Paid | PayStatus::Refunding | PayStatus::Refunded => pay_end,
@@ -53,7 +52,6 @@ pub struct Sold {
 
 impl Sale {
     /// Returns the sale of an order; `None` if the order is not a sale.
-    #[must_use]
     pub fn of(order: &Order) -> Option<Sale> {
         Some(Sale {
             at: sale_at(order.pay_end, order.pay_status)?,
@@ -66,7 +64,6 @@ impl Sale {
     }
 
     /// Returns the sale's contribution to the sums of its day.
-    #[must_use]
     pub fn totals(&self) -> Totals {
         Totals {
             orders: 1,
@@ -119,7 +116,6 @@ impl Totals {
     }
 
     /// Whether all sums are zero.
-    #[must_use]
     pub fn is_zero(&self) -> bool {
         *self == Totals::default()
     }
@@ -178,13 +174,11 @@ impl Rate {
     }
 
     /// Returns the rate for a stored number; `None` if [`Rate::parts`] cannot have returned it.
-    #[must_use]
     pub fn from_parts(parts: i64) -> Option<Rate> {
         (1..=RATE_MAX).contains(&parts).then_some(Rate(parts))
     }
 
     /// Returns the number to store: units of 10^-12 dollars.
-    #[must_use]
     pub const fn parts(self) -> i64 {
         self.0
     }
@@ -215,13 +209,11 @@ impl Rates {
     }
 
     /// Returns the rate of a currency on a day.
-    #[must_use]
     pub fn on(&self, currency: Currency, day: Day) -> Option<Rate> {
         self.of(currency).on(day)
     }
 
     /// Returns the rates of a currency.
-    #[must_use]
     pub fn of(&self, currency: Currency) -> CurrencyRates<'_> {
         if currency == Currency::USD {
             return CurrencyRates::One;
@@ -241,7 +233,6 @@ pub enum CurrencyRates<'a> {
 
 impl CurrencyRates<'_> {
     /// Returns the rate on a day.
-    #[must_use]
     pub fn on(self, day: Day) -> Option<Rate> {
         match self {
             CurrencyRates::One => Some(Rate::ONE),
@@ -259,7 +250,6 @@ pub struct Usd(i128);
 
 impl Usd {
     /// Converts an amount, saturating.
-    #[must_use]
     pub fn of(amount: Minor, currency: Currency, rate: Rate) -> Usd {
         // Most refunds are zero.
         if amount == Minor(0) {
@@ -280,13 +270,11 @@ impl Usd {
     }
 
     /// Returns the amount in cents, rounded half-even. Sums are rounded only here.
-    #[must_use]
     pub fn cents(self) -> i64 {
         half_even(self.0, USD_PARTS / 100)
     }
 
     /// Returns the amount divided by `count`, in cents, rounded half-even; 0 if `count` is 0.
-    #[must_use]
     pub fn cents_each(self, count: i64) -> i64 {
         let parts = (USD_PARTS / 100).checked_mul(i128::from(count)).filter(|parts| *parts > 0);
         parts.map_or(0, |parts| half_even(self.0, parts))
@@ -294,7 +282,6 @@ impl Usd {
 }
 
 /// Returns `part / whole` in tenths of a percent, rounded half-even; 0 if `whole` is 0.
-#[must_use]
 pub fn permille(part: i64, whole: i64) -> i64 {
     if whole > 0 { half_even(i128::from(part) * 1_000, i128::from(whole)) } else { 0 }
 }
@@ -362,7 +349,6 @@ impl Turnover {
     }
 
     /// Returns the average amount of an order with a rate, in cents.
-    #[must_use]
     pub fn average_order_cents(&self) -> i64 {
         self.amount.cents_each(self.orders - self.unconverted_orders)
     }

@@ -19,13 +19,11 @@ macro_rules! secret {
 
         impl $secret {
             /// Returns the secret in plain text, for its owner alone.
-            #[must_use]
             pub fn reveal(&self) -> &str {
                 &self.0
             }
 
             /// Returns the digest to store.
-            #[must_use]
             pub fn digest(&self) -> $digest {
                 $digest::of(self.0.as_bytes())
             }
@@ -41,7 +39,6 @@ macro_rules! secret {
             }
 
             /// Returns the digest as it is stored.
-            #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }

@@ -24,7 +24,6 @@ secret!(
 
 impl Token {
     /// Returns the token of a new session.
-    #[must_use]
     pub fn mint(account: AccountNo, group: GroupNo, random: [u8; TOKEN_RANDOM_BYTES]) -> Token {
         let mut bytes = [0; TOKEN_BYTES];
         bytes[..8].copy_from_slice(&account.0.to_be_bytes());
@@ -44,7 +43,6 @@ pub struct PresentedToken {
 
 impl PresentedToken {
     /// Parses the exact value of a header; `None` if it is not a token.
-    #[must_use]
     pub fn read(header: &[u8]) -> Option<PresentedToken> {
         let bytes = URL_SAFE_NO_PAD.decode(header).ok()?;
         let bytes: [u8; TOKEN_BYTES] = bytes.try_into().ok()?;
@@ -58,7 +56,6 @@ impl PresentedToken {
     }
 
     /// Returns a token that no account has, for a session check that must end in a refusal.
-    #[must_use]
     pub fn unissued() -> PresentedToken {
         PresentedToken {
             account_hint: AccountNo(-1),
@@ -68,20 +65,17 @@ impl PresentedToken {
     }
 
     /// Returns the account whose session row may match.
-    #[must_use]
     pub fn account_hint(&self) -> AccountNo {
         self.account_hint
     }
 
     /// Returns the group that the session selected when the token was created. Statements of the
     /// same batch use it before the session row is known.
-    #[must_use]
     pub fn group_hint(&self) -> GroupNo {
         self.group_hint
     }
 
     /// Returns the digest to compare with the row's.
-    #[must_use]
     pub fn digest(&self) -> &TokenDigest {
         &self.digest
     }
@@ -139,13 +133,11 @@ impl Session {
     }
 
     /// Returns the account.
-    #[must_use]
     pub fn account(&self) -> AccountNo {
         self.account
     }
 
     /// Returns the selected group. It may have been closed since; see [`crate::Scope::selected`].
-    #[must_use]
     pub fn selected_group(&self) -> GroupNo {
         self.group
     }
@@ -161,7 +153,6 @@ pub struct Scope {
 
 impl Scope {
     /// Returns the scope of a session's selected group, unless the group has been closed.
-    #[must_use]
     pub fn selected(session: &Session) -> Option<Scope> {
         let Session { account, group, is_open } = *session;
         is_open.then_some(Scope { account, group })
@@ -175,13 +166,11 @@ impl Scope {
     }
 
     /// Returns the account.
-    #[must_use]
     pub fn account(self) -> AccountNo {
         self.account
     }
 
     /// Returns the group whose devices and orders are visible.
-    #[must_use]
     pub fn group(self) -> GroupNo {
         self.group
     }

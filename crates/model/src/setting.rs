@@ -33,7 +33,6 @@ pub fn parse<T: Args>(flags: impl IntoIterator<Item = String>) -> Result<T, clap
 ///
 /// # Panics
 /// A default is not valid for its setting.
-#[must_use]
 pub fn defaults<T: Args>() -> T {
     parse([]).expect("each setting accepts its default")
 }
@@ -78,7 +77,6 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 
 /// Formats a duration in the largest unit of which it has at least two whole ones, otherwise in
 /// seconds.
-#[must_use]
 pub fn written(duration: Duration) -> String {
     let seconds = duration.as_secs();
     if duration.subsec_nanos() > 0 {

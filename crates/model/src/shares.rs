@@ -26,13 +26,11 @@ pub enum NoShare {
 
 impl<H: Eq + Hash> ShareCounts<H> {
     /// Returns `total` free places.
-    #[must_use]
     pub fn new(total: usize) -> ShareCounts<H> {
         ShareCounts { free: total, holder_max: (total / 2).max(1), held: HashMap::new() }
     }
 
     /// Returns the number of free places.
-    #[must_use]
     pub fn free(&self) -> usize {
         self.free
     }
@@ -78,13 +76,11 @@ pub struct Share<H: Eq + Hash> {
 
 impl<H: Clone + Eq + Hash> Shares<H> {
     /// Returns `total` free places.
-    #[must_use]
     pub fn new(total: usize) -> Shares<H> {
         Shares { counts: Arc::new(Mutex::new(ShareCounts::new(total))), total }
     }
 
     /// Returns the number of places taken.
-    #[must_use]
     pub fn taken(&self) -> usize {
         self.total.saturating_sub(lock_ignoring_poison(&self.counts).free())
     }

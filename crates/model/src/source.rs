@@ -22,13 +22,11 @@ pub struct Source(IpAddr);
 
 impl Source {
     /// Returns the source with this address.
-    #[must_use]
     pub fn of(address: IpAddr) -> Source {
         Source(address.to_canonical())
     }
 
     /// Returns the address or prefix that rate limits apply to.
-    #[must_use]
     pub fn prefix(self) -> SourcePrefix {
         match self.0 {
             IpAddr::V4(_) => SourcePrefix(self.0),
@@ -98,7 +96,6 @@ impl TrustedProxies {
     /// Each proxy appends the address of its client, so the values are read from the right: the
     /// first address that is not trusted is the source. At a malformed entry the last valid address
     /// is the source, since no trusted proxy confirms the entries before it.
-    #[must_use]
     pub fn source<'a>(
         &self,
         peer: IpAddr,
@@ -117,7 +114,6 @@ impl TrustedProxies {
     }
 
     /// Returns whether this is the address of a trusted proxy.
-    #[must_use]
     pub fn trusts(&self, source: Source) -> bool {
         self.0.iter().any(|range| range.contains(&source.0))
     }

@@ -9,13 +9,11 @@ pub fn counted<T: Display + PartialEq + From<u8>>(count: T, noun: &str) -> Strin
 }
 
 /// Returns a number of orders and of their devices: `2 orders of 1 device`.
-#[must_use]
 pub fn orders_of_devices(orders: i64, devices: usize) -> String {
     format!("{} of {}", counted(orders, "order"), counted(devices, "device"))
 }
 
 /// Returns a size with one decimal.
-#[must_use]
 pub fn size(bytes: u64) -> String {
     let units = [(1_u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     match units.into_iter().find(|(unit, _)| bytes >= *unit) {
@@ -38,7 +36,6 @@ pub fn at_position(text: &str, byte: usize, error: impl Display) -> String {
 
 /// Returns whether a character controls how a terminal shows the characters around it: a control
 /// character, or one that sets the direction of writing, with which a text can look like another.
-#[must_use]
 pub fn controls_terminal(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}')

@@ -16,14 +16,12 @@ const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 pub const NOT_SECONDS: &str = "must be in milliseconds; ten digits look like seconds";
 
 /// Returns whether a time, in Unix milliseconds, looks like seconds (REQ-15).
-#[must_use]
 pub const fn looks_like_seconds(time: i64) -> bool {
     // Ten digits: seconds from 2001 on, and milliseconds of the first months of 1970.
     matches!(time, 1_000_000_000..=9_999_999_999)
 }
 
 /// Returns whether a time, in Unix milliseconds, looks like microseconds or nanoseconds (REQ-15).
-#[must_use]
 pub const fn looks_finer_than_milliseconds(time: i64) -> bool {
     // 16 or 19 digits. The largest integers begin with 9: as an end, they mean no end.
     matches!(
@@ -52,7 +50,6 @@ impl UnixMs {
 
     /// Formats the time as RFC 3339 to the millisecond, in UTC. The last hours of 9999 in a zone
     /// west of UTC have the offset of the westernmost zone: in UTC the year is 10000.
-    #[must_use]
     pub fn rfc3339(self) -> String {
         let (at, offset) = match self <= UnixMs::MAX {
             true => (self, "Z"),
@@ -114,7 +111,6 @@ impl fmt::Display for Zone {
 
 impl Zone {
     /// Returns the default zone.
-    #[must_use]
     pub fn utc() -> Zone {
         Zone { name: "UTC".to_owned(), zone: TimeZone::UTC }
     }
@@ -136,7 +132,6 @@ impl Zone {
 
     /// Returns whether both zones always have the same local times, as the aliases `Europe/Kyiv`
     /// and `Europe/Kiev` do. The time zone library does not list aliases.
-    #[must_use]
     pub fn has_rules_of(&self, other: &Zone) -> bool {
         let rules = |zone: &TimeZone| {
             let changes = zone.following(Timestamp::MIN);
@@ -152,13 +147,11 @@ impl Zone {
     }
 
     /// Returns the IANA name.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Returns a time in the form of FMT-2: `yyyy-MM-dd HH:mm:ss`, no offset.
-    #[must_use]
     pub fn text(&self, at: UnixMs) -> String {
         let at = self.civil(at);
         format!(
@@ -173,7 +166,6 @@ impl Zone {
     }
 
     /// Returns the local time at `at`, clamped to the range of the calendar.
-    #[must_use]
     pub fn civil(&self, at: UnixMs) -> DateTime {
         let known = at.0.max(UnixMs::MIN.0);
         if let Ok(at) = Timestamp::from_millisecond(known) {
@@ -284,7 +276,6 @@ impl Zone {
     }
 
     /// Returns the instants of a local time.
-    #[must_use]
     pub fn instants(&self, civil: DateTime) -> Instants {
         let at = |offset: Offset| UnixMs(local_ms(civil) - i64::from(offset.seconds()) * 1_000);
         match self.zone.to_ambiguous_zoned(civil).offset() {
@@ -315,7 +306,6 @@ impl Zone {
 }
 
 /// Returns a duration in milliseconds, saturating far above any duration in use.
-#[must_use]
 pub fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 4)
 }
@@ -333,7 +323,6 @@ enum Shape {
 }
 
 /// Returns whether a text has the form of a time with an offset, which means the same in each zone.
-#[must_use]
 pub fn has_offset(text: &str) -> bool {
     matches!(shape(text), Some(Shape::Offset))
 }

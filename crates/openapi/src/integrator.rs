@@ -14,7 +14,6 @@ use crate::{RETRY_AFTER, generator, header_references, headers, license, operati
 pub const DEFAULT_SERVER: &str = "https://127.0.0.1:8443/v8";
 
 /// Returns the document of a service at a base URL.
-#[must_use]
 pub fn document(server: &str) -> Value {
     let mut generator = generator();
     let mut answers = Map::new();

@@ -15,7 +15,6 @@ use crate::{
 pub const DEFAULT_SERVER: &str = "https://127.0.0.1:8444";
 
 /// Returns the document of a service at a base URL.
-#[must_use]
 pub fn document(server: &str) -> Value {
     let (mut generator, mut of_bodies) = (generator(), generator_of_bodies());
     let problem = generator.subschema_for::<Problem>();

@@ -65,7 +65,6 @@ pub struct Answer {
 }
 
 /// Returns the calls of integrators, in the order of the document.
-#[must_use]
 pub fn integrators() -> &'static [CallReference] {
     static CALLS: LazyLock<Vec<CallReference>> =
         LazyLock::new(|| calls(&integrator::document(integrator::DEFAULT_SERVER)));
@@ -73,7 +72,6 @@ pub fn integrators() -> &'static [CallReference] {
 }
 
 /// Returns the operator's calls, in the order of the document.
-#[must_use]
 pub fn operators() -> &'static [CallReference] {
     static CALLS: LazyLock<Vec<CallReference>> =
         LazyLock::new(|| calls(&operator::document(operator::DEFAULT_SERVER)));

@@ -40,7 +40,6 @@ pub enum TradeNumber {
 
 impl Profiles {
     /// Returns the profiles as a list.
-    #[must_use]
     pub fn listing(&self) -> Listing {
         let row = |(name, fields): (&String, &Fields)| {
             json!({

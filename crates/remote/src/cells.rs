@@ -17,7 +17,6 @@ pub struct Display {
 
 impl Display {
     /// Returns the cell of a table; `None` for an absent value.
-    #[must_use]
     pub fn cell(&self, column: &Column, row: &Value) -> Option<String> {
         let value = row.get(column.name).filter(|value| !value.is_null())?;
         let shown = match column.kind {
@@ -34,7 +33,6 @@ impl Display {
     }
 
     /// Returns an instant in the zone of the display, or in UTC if no zone is known.
-    #[must_use]
     pub fn instant(&self, at: UnixMs) -> String {
         let zone = self.zone.as_ref().or(self.platform.as_ref());
         zone.map_or_else(|| at.rfc3339(), |zone| zone.text(at))
@@ -84,13 +82,11 @@ fn named(names: &[&str], value: &Value) -> Option<String> {
 
 impl Column {
     /// Returns the cell of CSV: the value as the server sent it.
-    #[must_use]
     pub fn csv_cell(&self, row: &Value) -> String {
         row.get(self.name).map(plain).unwrap_or_default()
     }
 
     /// Returns whether the cells of a table are aligned to the right.
-    #[must_use]
     pub fn is_amount(&self) -> bool {
         matches!(self.kind, Kind::Minor | Kind::Dollars)
     }

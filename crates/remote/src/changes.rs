@@ -52,7 +52,6 @@ impl ChangeReader {
     }
 
     /// Returns the cursor after the changes that were read; `None` before the first one.
-    #[must_use]
     pub fn cursor(&self) -> Option<String> {
         match self.0.position() {
             Position::Feed(cursor) => cursor.clone(),
@@ -61,7 +60,6 @@ impl ChangeReader {
     }
 
     /// Returns changes as a list.
-    #[must_use]
     pub fn listing(records: Vec<Value>) -> Listing {
         let row = |change: &Value| {
             let mut row = change.get("order").cloned().unwrap_or_default();

@@ -70,7 +70,6 @@ impl From<Error> for CommandError {
 
 impl CommandError {
     /// Returns the exit status: 1 refused or different, 2 usage, 3 not authenticated, 4 transport.
-    #[must_use]
     pub fn exit_status(&self) -> u8 {
         match self {
             CommandError::Refused(_) | CommandError::Differs(_) => 1,
@@ -81,7 +80,6 @@ impl CommandError {
     }
 
     /// Returns whether the reader of the output, such as `head`, has closed it.
-    #[must_use]
     pub fn is_closed_output(&self) -> bool {
         matches!(self, CommandError::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }

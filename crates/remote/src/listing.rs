@@ -40,7 +40,6 @@ pub enum Layout {
 
 impl Listing {
     /// Returns a list of records that are rows.
-    #[must_use]
     pub fn of(list: List, records: Vec<Value>) -> Listing {
         let rows = records.clone();
         Listing {
@@ -51,14 +50,12 @@ impl Listing {
     }
 
     /// Returns one record, with a line for each field.
-    #[must_use]
     pub fn record(list: List, record: Value) -> Listing {
         let part = Part { list, layout: Layout::Fields, rows: vec![record.clone()] };
         Listing { data: record.clone(), records: vec![record], parts: vec![part] }
     }
 
     /// Returns the part whose columns may be selected, and which is written as CSV.
-    #[must_use]
     pub fn main(&self) -> Option<&Part> {
         let rows = self.parts.iter().find(|part| part.layout != Layout::Fields);
         rows.or_else(|| self.parts.first())
@@ -84,7 +81,6 @@ impl Part {
     }
 
     /// Returns only these columns of the rows.
-    #[must_use]
     pub fn only(&self, columns: &[&'static Column]) -> Vec<Value> {
         let only = |row: &Value| {
             let field = |column: &&Column| {

@@ -162,7 +162,6 @@ impl Mirror {
 
 impl MirroredGroup {
     /// Returns whether the file has other orders of the group than the server.
-    #[must_use]
     pub fn differs(&self) -> bool {
         self.served.as_ref().is_some_and(|served| *served != self.copied)
     }

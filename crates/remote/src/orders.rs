@@ -79,7 +79,6 @@ pub struct OrderReader {
 
 impl OrderReader {
     /// Returns a reader at the beginning.
-    #[must_use]
     pub fn new(query: OrderQuery) -> OrderReader {
         OrderReader {
             left: query.limit,

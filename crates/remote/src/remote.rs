@@ -64,7 +64,6 @@ impl Remote {
     }
 
     /// Returns the profile.
-    #[must_use]
     pub fn profile(&self) -> &Resolved {
         &self.profile
     }

@@ -132,7 +132,6 @@ impl Report {
     }
 
     /// Returns the columns of its rows, and of the answer next to the rows.
-    #[must_use]
     pub fn lists(self) -> Vec<List> {
         let Shape { list, head, .. } = self.shape();
         std::iter::once(list).chain(head).collect()

@@ -43,7 +43,6 @@ impl FromStr for TimeText {
 
 impl TimeText {
     /// Returns whether the instant depends on a time zone.
-    #[must_use]
     pub fn needs_zone(&self) -> bool {
         matches!(self, TimeText::At(text) if !has_offset(text))
     }

@@ -155,7 +155,6 @@ impl App {
     }
 
     /// Returns the refused logins, to be written to the audit trail periodically.
-    #[must_use]
     pub fn refused_logins(&self) -> &RefusedLogins {
         &self.refused_logins
     }

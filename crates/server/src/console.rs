@@ -65,7 +65,6 @@ pub(crate) fn serves(path: &str) -> bool {
 }
 
 /// Returns the one-time sign-in link of a server, given the base URL of the operator's listener.
-#[must_use]
 pub fn link(server: &str, token: &ConsoleSecret) -> String {
     format!("{server}{}?link={}", return_path::SIGN_IN, token.reveal())
 }
@@ -106,7 +105,7 @@ async fn route<'a>(
     if is_post && !origin::is_own_post(call.head) {
         return Err(Failure::denied(StatusCode::FORBIDDEN, OTHER_SITE));
     }
-    let form = form.map_err(|fault| Failure::bad_form(&fault))?;
+    let form = form.map_err(|error| Failure::bad_form(&error))?;
     let form = Fields::of(&String::from_utf8_lossy(&form));
     match path {
         return_path::SIGN_IN if is_post => return sign_in::sign_in(call, &form).await,

@@ -40,7 +40,7 @@ pub(crate) struct Errors(pub(crate) Vec<String>);
 impl fmt::Debug for Errors {
     /// Omits the errors: they quote the request, which may contain a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} faults", self.0.len())
+        write!(f, "{} errors", self.0.len())
     }
 }
 
@@ -130,9 +130,9 @@ impl Failure {
     }
 
     /// The query string of a call is invalid.
-    pub(crate) fn bad_query(faults: Vec<String>) -> Failure {
+    pub(crate) fn bad_query(errors: Vec<String>) -> Failure {
         let reason = "the query string is not valid".to_owned();
-        Failure::Denied(StatusCode::BAD_REQUEST, reason, Errors(faults))
+        Failure::Denied(StatusCode::BAD_REQUEST, reason, Errors(errors))
     }
 
     /// The same for a stream some of whose lines are already stored.

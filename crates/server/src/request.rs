@@ -48,13 +48,11 @@ impl Violations {
     }
 
     /// Returns whether there are none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
 
     /// Returns whether `field` has one; its value is then a placeholder.
-    #[must_use]
     pub fn concern(&self, field: &str) -> bool {
         self.found.iter().any(|violation| violation.field == field)
     }

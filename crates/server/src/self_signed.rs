@@ -33,7 +33,6 @@ const VALIDITY_YEARS: i16 = 10;
 const TLS: &str = "tls";
 
 /// Returns the paths of the self-signed identity of a data directory, whether they exist or not.
-#[must_use]
 pub fn self_signed_identity(directory: &Path) -> Identity {
     let tls = directory.join(TLS);
     Identity { cert: tls.join("cert.pem"), key: tls.join("key.pem") }

@@ -62,7 +62,6 @@ impl Trail<'_> {
     }
 
     /// Returns the sources of failed logins since the start of this process, most failures first.
-    #[must_use]
     pub fn guesses(self) -> Vec<(SourcePrefix, Guesses)> {
         let guesses = lock_ignoring_poison(&self.0.usage.guesses);
         let mut all: Vec<(SourcePrefix, Guesses)> =
@@ -72,7 +71,6 @@ impl Trail<'_> {
     }
 
     /// Returns the number of answers with each code since the start of this process.
-    #[must_use]
     pub fn answers_by_code(self) -> Vec<(i64, u64)> {
         self.0.usage.answers_by_code()
     }

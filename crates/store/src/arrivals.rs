@@ -59,7 +59,6 @@ pub enum OrderSource {
 
 impl OrderSource {
     /// Returns the source of the orders that a key streams to this machine.
-    #[must_use]
     pub fn stream(key: &KeyName, node: Option<String>) -> OrderSource {
         OrderSource::Stream { key_name: key.to_string(), node }
     }

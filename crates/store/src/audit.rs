@@ -117,7 +117,6 @@ pub struct AuditQuery {
 
 impl AuditQuery {
     /// Returns a query for the latest entries.
-    #[must_use]
     pub fn latest(limit: usize) -> AuditQuery {
         AuditQuery { account: None, event: None, source: None, since: None, limit, before: None }
     }

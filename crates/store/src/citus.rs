@@ -99,7 +99,6 @@ SETTINGS
 end $$;
 ";
 /// Returns the script that distributes the tables, filled or empty.
-#[must_use]
 pub fn citus_statements() -> String {
     let mut text = String::from(BEFORE);
     text.push_str("-- All rows of a group are on one shard, and those of an account.\n");

@@ -78,13 +78,11 @@ pub struct ConsoleSession {
 
 impl ConsoleSession {
     /// Returns the name and the rights of the session's key.
-    #[must_use]
     pub fn holder(&self) -> &KeyHolder {
         &self.holder
     }
 
     /// Returns proof that the key has a right, if it does.
-    #[must_use]
     pub fn oversight(&self, right: Right) -> Option<Oversight<'_>> {
         self.holder.rights.contain(right).then_some(Oversight { session: self, right })
     }
@@ -99,13 +97,11 @@ pub struct Oversight<'s> {
 
 impl Oversight<'_> {
     /// Returns the proven right.
-    #[must_use]
     pub fn right(&self) -> Right {
         self.right
     }
 
     /// Returns the name and the rights of the session's key.
-    #[must_use]
     pub fn holder(&self) -> &KeyHolder {
         &self.session.holder
     }

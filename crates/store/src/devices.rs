@@ -93,7 +93,6 @@ pub struct OnlineSince(pub UnixMs);
 
 impl OnlineSince {
     /// Returns whether a device with this last activity is online.
-    #[must_use]
     pub fn holds(self, last_active: Option<UnixMs>) -> bool {
         last_active.is_some_and(|last| last >= self.0)
     }
@@ -109,7 +108,6 @@ pub struct Device<'a> {
 
 impl<'a> Device<'a> {
     /// Returns the record of a device page (DEV-1).
-    #[must_use]
     pub fn record(self, online: OnlineSince) -> DeviceRecord<'a> {
         let Device { row, owner } = self;
         DeviceRecord {

@@ -48,13 +48,11 @@ pub fn create_directory(directory: &Path) -> Result<(), Error> {
 
 /// Returns the paths of the database in a directory: its file, the write-ahead log and the index of
 /// the log. The last two exist while the database is open.
-#[must_use]
 pub fn data_files(directory: &Path) -> [PathBuf; 3] {
     database_files(&directory.join(DATABASE))
 }
 
 /// Returns the mode of a file or directory if other users have any access to it.
-#[must_use]
 pub fn mode_for_others(path: &Path) -> Option<u32> {
     let mode = fs::metadata(path).ok()?.permissions().mode() & 0o777;
     (mode & OTHERS != 0).then_some(mode)

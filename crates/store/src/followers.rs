@@ -168,7 +168,6 @@ impl Drop for LookUps {
 
 impl Follower {
     /// Returns the followed group.
-    #[must_use]
     pub fn group(&self) -> GroupNo {
         self.group
     }

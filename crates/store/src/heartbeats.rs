@@ -99,7 +99,6 @@ impl Intake<'_> {
     }
 
     /// Returns the number of devices with a heartbeat that is not written yet.
-    #[must_use]
     pub fn unwritten_activity(self) -> usize {
         self.0.activity.unwritten_count()
     }

@@ -158,43 +158,36 @@ impl Store {
     }
 
     /// Returns the platform's time zone.
-    #[must_use]
     pub fn zone(&self) -> &Zone {
         &self.state.zone
     }
 
     /// Returns whether opening it has created the data. Of several processes, one has.
-    #[must_use]
     pub fn is_new(&self) -> bool {
         self.state.is_new
     }
 
     /// Returns whether no change is stored; see [`Changes::RolledBack`].
-    #[must_use]
     pub fn is_dry_run(&self) -> bool {
         self.state.db.is_dry_run()
     }
 
     /// Returns whether the data is in SQLite, which this process writes itself.
-    #[must_use]
     pub fn is_file(&self) -> bool {
         self.state.db.is_file()
     }
 
     /// Returns whether the data is distributed over the workers of a Citus cluster.
-    #[must_use]
     pub fn is_sharded(&self) -> bool {
         self.state.db.is_sharded()
     }
 
     /// Returns the sizes of the files of SQLite.
-    #[must_use]
     pub fn file_sizes(&self) -> Option<FileSizes> {
         self.state.db.file_sizes()
     }
 
     /// Returns the hosts and the name of the database server's database; `None` for SQLite.
-    #[must_use]
     pub fn database(&self) -> Option<String> {
         self.state.db.database()
     }

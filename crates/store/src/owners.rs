@@ -94,13 +94,11 @@ pub struct DeviceGroups {
 
 impl DeviceGroups {
     /// Returns the current group of a device, or the next one if a move is pending.
-    #[must_use]
     pub fn latest(&self, code: &str) -> Option<GroupNo> {
         self.latest.get(code).copied()
     }
 
     /// Returns whether orders of a device may belong to several groups.
-    #[must_use]
     pub fn has_moved(&self, code: &str) -> bool {
         !self.moved.is_empty() && self.moved.contains(code)
     }
@@ -199,7 +197,6 @@ impl Owners {
     }
 
     /// Returns the group of an order, if its device is cached.
-    #[must_use]
     pub fn group_of(&self, order: &Incoming) -> Option<GroupNo> {
         self.get(order.device_code.as_str())?.owner_at(order.trade_start)
     }

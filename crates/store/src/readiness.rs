@@ -75,7 +75,6 @@ impl Upkeep<'_> {
 
     /// Returns how many milliseconds this node's clock was ahead of the database's when
     /// [`Upkeep::check_clock`] last compared them, if that is too much.
-    #[must_use]
     pub fn clock_off_ms(self) -> Option<i64> {
         self.0.db.clock_off_ms()
     }

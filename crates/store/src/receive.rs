@@ -78,7 +78,6 @@ pub struct ReceiveOptions {
 
 impl ReceiveOptions {
     /// Decides all orders in order, and waits for the locks of their groups.
-    #[must_use]
     pub fn at(now: UnixMs) -> ReceiveOptions {
         ReceiveOptions { now, locked_groups: LockedGroups::Wait, parts: Vec::new() }
     }

@@ -24,7 +24,6 @@ use crate::json_records::json;
 const DERIVED_PREFIX: &str = "oid:";
 
 /// Returns the internal trade number of an order that was given without one.
-#[must_use]
 pub fn derived_trade_no_in(order_id: &str) -> String {
     format!("{DERIVED_PREFIX}{order_id}")
 }

@@ -123,7 +123,6 @@ impl Trail<'_> {
 
     /// Returns the sender of a request with a token, which its refusal did not prove: the account
     /// if the token is or was valid for it, as far as this process remembers.
-    #[must_use]
     pub fn sender_of(self, token: &PresentedToken) -> Sender {
         match self.0.proven_before.had_token(token) {
             true => Sender::Account(token.account_hint()),
@@ -132,7 +131,6 @@ impl Trail<'_> {
     }
 
     /// Returns how many requests did not fit in the queue since the start of the process.
-    #[must_use]
     pub fn refused_dropped(self) -> u64 {
         self.0.refused.dropped()
     }

@@ -57,13 +57,11 @@ pub struct Moved {
 
 impl Moved {
     /// Returns the number of rows of all tables.
-    #[must_use]
     pub fn rows(&self) -> u64 {
         self.tables.iter().map(|(_, rows)| rows).sum()
     }
 
     /// Returns the number of rows of a table.
-    #[must_use]
     pub fn rows_of(&self, table: &str) -> u64 {
         self.tables.iter().filter(|(name, _)| *name == table).map(|(_, rows)| rows).sum()
     }

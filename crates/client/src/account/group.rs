@@ -69,13 +69,11 @@ impl Serialize for Device {
 
 impl Device {
     /// Returns its code.
-    #[must_use]
     pub fn code(&self) -> &str {
         &self.code
     }
 
     /// Returns all fields as received.
-    #[must_use]
     pub fn json(&self) -> &Value {
         &self.json
     }
@@ -105,13 +103,11 @@ impl GroupClient {
     }
 
     /// Returns the lane in which the calls run.
-    #[must_use]
     pub fn lane(&self) -> &Lane {
         &self.lane
     }
 
     /// Returns the account.
-    #[must_use]
     pub fn account(&self) -> &Account {
         &self.account
     }
@@ -216,13 +212,11 @@ impl GroupClient {
     }
 
     /// Returns a walk over the orders of a device, the oldest first.
-    #[must_use]
     pub fn orders(&self, device: &str) -> OrderWalk {
         OrderWalk::new(self.clone(), device)
     }
 
     /// Returns a follower of the orders of the group, from a position on.
-    #[must_use]
     pub fn changes(&self, from: Position) -> OrderChanges {
         OrderChanges::new(self.clone(), from)
     }

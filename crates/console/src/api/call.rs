@@ -48,7 +48,6 @@ pub struct CallPage<'a> {
 }
 
 /// Renders a call.
-#[must_use]
 pub fn page(frame: &Frame<'_>, view: &CallPage<'_>) -> String {
     let call = view.call;
     frame.render(&Page {

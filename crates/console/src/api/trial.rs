@@ -65,7 +65,6 @@ pub enum Form {
 
 impl Form {
     /// Returns the form of a call; `None` for a call that changes orders or the fleet.
-    #[must_use]
     pub fn of(document: Document, call: &CallReference) -> Option<Form> {
         if document == Document::Operator {
             return (call.method == "GET").then_some(Form::Read);
@@ -80,7 +79,6 @@ impl Form {
     }
 
     /// Returns whether the person has to confirm that a session may end.
-    #[must_use]
     pub const fn needs_confirmation(self) -> bool {
         matches!(self, Form::LogIn | Form::Session)
     }

@@ -30,7 +30,6 @@ const DAYS: i64 = 28;
 const PERIODS: [(Text, i64); 3] = [(TODAY, 1), (SEVEN_DAYS, 7), (ALL_DAYS, DAYS)];
 
 /// Returns the first and the last day whose sales the page of a device shows.
-#[must_use]
 pub fn days(today: Day) -> (Day, Day) {
     (Day(today.0 + 1 - DAYS), today)
 }

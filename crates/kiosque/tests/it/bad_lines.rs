@@ -8,7 +8,7 @@ use crate::fleet::{CANARIES, CARD, CARD_KEPT, PHONE_KEPT, fields, fleet, order, 
 use crate::pages;
 
 /// Changes of a valid order, each of which makes it invalid.
-const FAULTY: &str = r#"
+const INVALID: &str = r#"
 totalAmount":250 -> totalAmount":"250"
 totalAmount":250 -> totalAmount":2.5
 totalAmount":250 -> totalAmount":-250
@@ -43,7 +43,7 @@ EUR -> XAU
 "#;
 
 fn changed() -> impl Iterator<Item = Vec<u8>> {
-    FAULTY.trim().lines().zip(0..).map(|(change, at)| {
+    INVALID.trim().lines().zip(0..).map(|(change, at)| {
         let (from, to) = change.split_once(" ->").unwrap();
         order_with(&format!("F{at}"), from, to.trim_start()).into_bytes()
     })
@@ -74,9 +74,9 @@ fn broken() -> [Vec<u8>; 11] {
 #[test]
 fn every_kind_of_invalid_line_is_reported_and_the_valid_ones_are_stored() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
-    let faulty: Vec<Vec<u8>> = changed().chain(broken()).collect();
+    let invalid: Vec<Vec<u8>> = changed().chain(broken()).collect();
     let mut file = Vec::new();
-    for (at, line) in (0..).zip(&faulty) {
+    for (at, line) in (0..).zip(&invalid) {
         // A valid line before each invalid one, and a blank one now and then: they count as lines.
         let blank = if at % 5 == 4 { "\n" } else { "" };
         file.extend_from_slice(format!("{}\n{blank}", order(&format!("G{at}"))).as_bytes());
@@ -91,7 +91,7 @@ fn every_kind_of_invalid_line_is_reported_and_the_valid_ones_are_stored() {
     let served = sandbox.serve();
     let (mut caller, token) = served.log_in("walker");
     let kept = pages::orders(&mut caller, &token, "D1");
-    assert_eq!(kept.len(), faulty.len());
+    assert_eq!(kept.len(), invalid.len());
     for order in &kept {
         assert!(order["orderId"].as_str().unwrap().starts_with('G'));
         assert_eq!(

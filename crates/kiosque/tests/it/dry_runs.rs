@@ -104,8 +104,8 @@ fn apply_creates_no_data_in_a_dry_run() {
     assert!(ran.stdout.contains("device D1: created: group north; name \"First\""), "{ran:?}");
     assert!(!place.exists());
     // An error is reported as by an apply.
-    let faulty = sandbox.file("faulty.toml", "[[device]]\ncode = \"D9\"\n");
-    dry_run(&sandbox, &["apply", &faulty]).failure();
+    let invalid = sandbox.file("invalid.toml", "[[device]]\ncode = \"D9\"\n");
+    dry_run(&sandbox, &["apply", &invalid]).failure();
     // Other commands need data.
     let orders = sandbox.file("orders.ndjson", order("1"));
     let ran = dry_run(&sandbox, &["import", "orders", &orders]).failure();

@@ -96,14 +96,12 @@ impl Certificate {
 
     /// Returns the end of the validity period; `None` if the certificate is not X.509 according to
     /// RFC 5280.
-    #[must_use]
     pub fn not_after(&self) -> Option<UnixMs> {
         let current = read_ignoring_poison(&self.current);
         current.validity.as_ref().map(|validity| validity.not_after)
     }
 
     /// Returns the host names and addresses of the certificate.
-    #[must_use]
     pub fn names(&self) -> Vec<String> {
         let current = read_ignoring_poison(&self.current);
         current.validity.as_ref().map(|validity| validity.names.clone()).unwrap_or_default()

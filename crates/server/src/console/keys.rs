@@ -54,7 +54,7 @@ async fn create(
     let given = sent.name.clone();
     let name = match KeyName::parse(given.clone()) {
         Ok(name) => name,
-        Err(fault) => return Ok(Outcome::BadName(given, fault.to_string())),
+        Err(error) => return Ok(Outcome::BadName(given, error.to_string())),
     };
     let rights = sent.rights.join(",");
     if rights.is_empty() {
@@ -62,7 +62,7 @@ async fn create(
     }
     let rights: Rights = rights
         .parse()
-        .map_err(|fault: kiosque_model::operator::NoRight| Failure::bad_form(&fault))?;
+        .map_err(|error: kiosque_model::operator::NoRight| Failure::bad_form(&error))?;
     let app = caller.call.app;
     let key = OperatorKey::mint(app.entropy.bytes()?);
     let holder = KeyHolder { name, rights };

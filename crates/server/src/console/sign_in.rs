@@ -46,7 +46,7 @@ pub(super) async fn show(call: &Call<'_>) -> Result<Reply, Failure> {
 /// are random, and others could reach a limit and have valid ones refused.
 pub(super) async fn sign_in(call: &Call<'_>, fields: &Fields) -> Result<Reply, Failure> {
     let (app, origin) = (call.app, call.origin());
-    let (proof, fault) = presented(fields);
+    let (proof, refusal) = presented(fields);
     // Always a new secret: a cookie planted by another person is never a session.
     let secret = ConsoleSecret::mint(app.entropy.bytes()?);
     let holder = match proof {
@@ -56,7 +56,7 @@ pub(super) async fn sign_in(call: &Call<'_>, fields: &Fields) -> Result<Reply, F
         }
         None => None,
     };
-    let Some(holder) = holder else { return Ok(refuse(call, fields, fault)) };
+    let Some(holder) = holder else { return Ok(refuse(call, fields, refusal)) };
     let reply = Reply::see_other(&landing(fields, &holder.rights));
     Ok(reply.cookie(cookies::SESSION, secret.reveal(), Lifetime::Browser))
 }
@@ -123,9 +123,9 @@ fn ask_for_cookies(call: &Call<'_>, query: &Fields) -> Reply {
 }
 
 /// Records a refused attempt, and shows the form again.
-fn refuse(call: &Call<'_>, fields: &Fields, fault: LoginRefusal) -> Reply {
-    call.app.refused_logins.lock().add(None, fault, &call.origin());
-    let notice = match fault {
+fn refuse(call: &Call<'_>, fields: &Fields, refusal: LoginRefusal) -> Reply {
+    call.app.refused_logins.lock().add(None, refusal, &call.origin());
+    let notice = match refusal {
         LoginRefusal::ConsoleLink => Notice::LinkSpent,
         _ => Notice::KeyRefused,
     };

@@ -26,8 +26,8 @@ pub(super) async fn apply(caller: Caller<'_>) -> Result<FleetApplied, Failure> {
     });
     let fleet = match reading.await.map_err(|panic| Failure::internal(&panic))?? {
         Ok(fleet) => fleet,
-        Err(faults) => {
-            return Err(faulty(faults.with_stored(&app.store, caller.call.now).await?));
+        Err(errors) => {
+            return Err(invalid(errors.with_stored(&app.store, caller.call.now).await?));
         }
     };
     let warnings = fleet::warnings(&fleet);
@@ -37,8 +37,8 @@ pub(super) async fn apply(caller: Caller<'_>) -> Result<FleetApplied, Failure> {
         match app.store.fleet().apply(Arc::clone(&fleet), new_hashes, by.clone(), &app.clock).await
         {
             Ok(applied) => return Ok(wire_answer(applied, warnings)),
-            Err(ApplyError::Invalid(faults)) => {
-                return Err(faulty(faults.iter().map(ToString::to_string).collect()));
+            Err(ApplyError::Invalid(errors)) => {
+                return Err(invalid(errors.iter().map(ToString::to_string).collect()));
             }
             Err(ApplyError::PasswordChanged) => {}
             Err(ApplyError::Store(error)) => return Err(error.into()),
@@ -46,9 +46,9 @@ pub(super) async fn apply(caller: Caller<'_>) -> Result<FleetApplied, Failure> {
     }
 }
 
-fn faulty(faults: Vec<String>) -> Failure {
+fn invalid(errors: Vec<String>) -> Failure {
     let reason = "the fleet has errors; nothing was applied".to_owned();
-    Failure::Denied(StatusCode::UNPROCESSABLE_ENTITY, reason, Errors(faults))
+    Failure::Denied(StatusCode::UNPROCESSABLE_ENTITY, reason, Errors(errors))
 }
 
 /// Returns the hashes of the given passwords. They are computed in the slots of known sources,

@@ -32,10 +32,10 @@ impl Document {
         let schema = self.resolved(schema);
         for (key, fits) in [("oneOf", 1..=1), ("anyOf", 1..=usize::MAX)] {
             if let Some(choices) = schema[key].as_array() {
-                let faults: Vec<String> =
+                let errors: Vec<String> =
                     choices.iter().filter_map(|choice| self.error(choice, value)).collect();
-                if !fits.contains(&(choices.len() - faults.len())) {
-                    return Some(format!("{key}: {faults:?}"));
+                if !fits.contains(&(choices.len() - errors.len())) {
+                    return Some(format!("{key}: {errors:?}"));
                 }
             }
         }
@@ -198,9 +198,9 @@ async fn what_may_be_empty_is_in_the_operators_document() {
         for parameter in calls["get"]["parameters"].as_array().into_iter().flatten() {
             let (name, schema) = (parameter["name"].as_str().unwrap(), &parameter["schema"]);
             let reply = get(&server, path, &key, &format!("{name}=")).await;
-            let faults = reply.json["faults"].as_array().into_iter().flatten();
+            let errors = reply.json["faults"].as_array().into_iter().flatten();
             let starts = |error: &Value| error.as_str().unwrap().starts_with(&format!("{name} "));
-            let is_refused = faults.into_iter().any(starts);
+            let is_refused = errors.into_iter().any(starts);
             let is_text = schema["type"].to_string().contains("\"string\"");
             let may_be_empty = is_text && schema["minLength"].is_null();
             assert_eq!(is_refused, !may_be_empty, "{path} {name}: {reply:?}");

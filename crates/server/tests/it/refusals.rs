@@ -116,8 +116,8 @@ impl Row {
     }
 
     /// Sends the call in both languages, and returns the differences from the expected answer.
-    async fn faults(&self, setup: &Setup, line: &mut Connection) -> Vec<String> {
-        let mut faults = Vec::new();
+    async fn failures(&self, setup: &Setup, line: &mut Connection) -> Vec<String> {
+        let mut failures = Vec::new();
         for (tag, in_english) in [("en", true), ("zh-CN", false)] {
             let mut ask = self.ask.clone().locale(tag);
             for value in setup.values(self.token) {
@@ -126,13 +126,13 @@ impl Row {
             let reply = ask.send_on(line, &setup.server).await;
             let (got, want) = ((reply.status, &reply.text), (self.status, &self.body(in_english)));
             if got != want {
-                faults.push(format!("{}\n  want {want:?}\n  got  {got:?}", self.holds));
+                failures.push(format!("{}\n  want {want:?}\n  got  {got:?}", self.holds));
             }
         }
         if !setup.is_live(line).await {
-            faults.push(format!("{}\n  the live session is gone", self.holds));
+            failures.push(format!("{}\n  the live session is gone", self.holds));
         }
-        faults
+        failures
     }
 }
 
@@ -143,27 +143,27 @@ async fn every_refusal_is_answered_to_the_letter_and_changes_nothing() {
     let setup = Setup::new().await;
     let parts = [tokens::rows(), bodies::rows(), fields::rows(), scope::rows(), accounts::rows()];
     let rows: Vec<Row> = parts.into_iter().flatten().collect();
-    let (mut faults, mut line) = (Vec::new(), Connection::default());
+    let (mut failures, mut line) = (Vec::new(), Connection::default());
     // AUTH-25: the first refusal of an expired session deletes it.
     let (deleting, changing_nothing): (Vec<&Row>, Vec<&Row>) =
         rows.iter().partition(|row| row.token == Token::ExpiredNow);
     for row in deleting {
-        faults.extend(row.faults(&setup, &mut line).await);
+        failures.extend(row.failures(&setup, &mut line).await);
     }
     let before = setup.server.data.fingerprint().await;
     for row in &changing_nothing {
-        faults.extend(row.faults(&setup, &mut line).await);
+        failures.extend(row.failures(&setup, &mut line).await);
     }
     if setup.server.data.fingerprint().await != before {
-        faults
+        failures
             .push(format!("{}\n  the data was written to", first_writer(&changing_nothing).await));
     }
     assert!(
-        faults.is_empty(),
-        "{} faults in {} rows:\n{}",
-        faults.len(),
+        failures.is_empty(),
+        "{} failures in {} rows:\n{}",
+        failures.len(),
         rows.len(),
-        faults.join("\n")
+        failures.join("\n")
     );
     let mut names: Vec<&str> = rows.iter().map(|row| row.holds.as_str()).collect();
     names.sort_unstable();
@@ -177,8 +177,8 @@ async fn first_writer(rows: &[&Row]) -> String {
     let (setup, mut line) = (Setup::new().await, Connection::default());
     let mut before = setup.server.data.fingerprint().await;
     for row in rows {
-        // Faults of the answer are known already.
-        row.faults(&setup, &mut line).await;
+        // Failures of the answer are known already.
+        row.failures(&setup, &mut line).await;
         let after = setup.server.data.fingerprint().await;
         if after != before {
             return row.holds.clone();

@@ -176,7 +176,7 @@ async fn invalid_requests_are_refused() {
     let [limit, since] =
         ["limit must be from 1 to 1000", "sinceTimestamp must be Unix milliseconds"];
     let cursor = "cursor must be the value of next in an answer";
-    for (query, faults) in [
+    for (query, errors) in [
         ("limit=0&sinceTimestamp=yesterday&cursor=1", &[since, limit, cursor][..]),
         ("limit=1001", &[limit]),
         ("limit=-1", &[limit]),
@@ -192,7 +192,7 @@ async fn invalid_requests_are_refused() {
         let reply = watched.get(query).await;
         let kind = reply.headers["content-type"].as_str();
         assert_eq!((reply.status, kind), (400, "application/problem+json"), "{query}");
-        assert_eq!(reply.json["faults"], serde_json::json!(faults), "{query}");
+        assert_eq!(reply.json["faults"], serde_json::json!(errors), "{query}");
     }
 }
 

@@ -18,14 +18,12 @@ pub struct Act {
 
 impl Act {
     /// Returns a change with these details.
-    #[must_use]
     pub fn new(event: AuditEvent, details: AuditDetails) -> Act {
         Act { event, reason: None, details }
     }
 
     /// Returns the end of an import before the end of its file. `orders` are stored, new or not;
     /// `None` if their number is unknown.
-    #[must_use]
     pub fn import_interrupted(import: i64, reason: Interruption, orders: Option<u64>) -> Act {
         let details = AuditDetails {
             import_id: Some(import.to_string()),

@@ -28,7 +28,6 @@ pub struct PendingEvents {
 
 impl PendingEvents {
     /// Returns events that no attempt has recorded yet.
-    #[must_use]
     pub fn new(events: Vec<AuditRecord>) -> PendingEvents {
         PendingEvents { events: events.into(), attempted_no: Arc::default() }
     }

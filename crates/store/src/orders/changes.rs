@@ -102,7 +102,6 @@ pub struct OrderChanges {
 
 impl OrderChanges {
     /// Returns whether there is no order.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.change_nos.is_empty()
     }
@@ -114,7 +113,6 @@ impl OrderChanges {
     }
 
     /// Returns the position after a change of the group.
-    #[must_use]
     pub fn cursor_after(&self, change_no: i64) -> ChangeCursor {
         let OrderChanges { group, last_change_no, history, .. } = *self;
         ChangeCursor { group, change_no, last_change_no, history }

@@ -25,7 +25,6 @@ statements! {
 
 impl Orders<'_> {
     /// Returns a follower of a group, with the session of a token if it is an integrator's.
-    #[must_use]
     pub fn follow(self, group: GroupNo, token: Option<&PresentedToken>) -> Follower {
         let (follower, starts_look_ups) = self.0.followers.follow(group, token);
         if starts_look_ups {
@@ -35,13 +34,11 @@ impl Orders<'_> {
     }
 
     /// Returns the number of requests that wait for changes.
-    #[must_use]
     pub fn waiting_followers(self) -> usize {
         self.0.followers.waiting.load(Ordering::Relaxed)
     }
 
     /// Returns the number of look-ups for followers so far.
-    #[must_use]
     pub fn look_ups(self) -> u64 {
         self.0.followers.look_ups.load(Ordering::Relaxed)
     }

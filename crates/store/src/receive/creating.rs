@@ -37,7 +37,6 @@ pub struct EntryIndexes {
 
 impl OrderOutcome {
     /// Returns whether the order is stored now.
-    #[must_use]
     pub fn is_stored(&self) -> bool {
         matches!(self, OrderOutcome::Accepted | OrderOutcome::Updated | OrderOutcome::Unchanged)
     }

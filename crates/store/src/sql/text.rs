@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn names_become_numbers_in_the_declared_order() {
         let text = "select a, '$no ''x' from t\n    where b = $beta and a=$alpha\n or c = $beta";
-        let translated = translate(text, &["alpha", "beta"]).expect("no fault");
+        let translated = translate(text, &["alpha", "beta"]).expect("a translation");
         assert_eq!(translated.sqlite, "select a, '$no ''x' from t where b = ?2 and a=?1 or c = ?2");
         assert_eq!(
             translated.postgres,

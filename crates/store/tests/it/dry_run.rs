@@ -111,12 +111,12 @@ async fn an_operation_that_fails_changes_nothing() {
     let store = dry_run(&fixture.data).await;
     let by = || ActedBy::command(NOW);
     store.fleet().apply(fleet(), NewHashes::new(), by(), &clock_at(NOW)).await.unwrap();
-    let faulty = Fleet {
+    let invalid = Fleet {
         groups: vec![group("z")],
         devices: vec![device("z1", "unknown")],
         ..Fleet::default()
     };
-    let refused = store.fleet().apply(faulty, NewHashes::new(), by(), &clock_at(NOW)).await;
+    let refused = store.fleet().apply(invalid, NewHashes::new(), by(), &clock_at(NOW)).await;
     assert!(matches!(refused, Err(ApplyError::Invalid(_))), "{refused:?}");
     let ids: Vec<String> = store.inventory().group_ids().await.unwrap().into_values().collect();
     assert!(ids.contains(&"c".to_owned()) && !ids.contains(&"z".to_owned()), "{ids:?}");

@@ -100,7 +100,6 @@ impl OrderChanges {
     }
 
     /// Returns the position after the changes that were read.
-    #[must_use]
     pub fn position(&self) -> &Position {
         &self.position
     }

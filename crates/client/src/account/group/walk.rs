@@ -187,13 +187,11 @@ impl OrderWalk {
     }
 
     /// Returns the proof of the walk, once it has ended.
-    #[must_use]
     pub fn certificate(&self) -> Option<&Certificate> {
         self.certificate.as_ref()
     }
 
     /// Returns the ordinal of the last order that was read.
-    #[must_use]
     pub fn last_ordinal(&self) -> u64 {
         self.ready.front().map_or(self.joiner.read_to, |(next, _)| next - 1)
     }

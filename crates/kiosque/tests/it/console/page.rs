@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::{CHINESE, Console};
 
 /// Returns the problems of the shown page that its document shows, a text for each.
-const FAULTS: &str = r#"
-const faults = [];
-const check = (holds, text) => { if (!holds) faults.push(text); };
+const FAILURES: &str = r#"
+const failures = [];
+const check = (holds, text) => { if (!holds) failures.push(text); };
 const root = document.documentElement;
 const headings = document.querySelectorAll("h1").length;
 check(headings === 1, `${headings} h1`);
@@ -27,7 +27,7 @@ check(!low, "a text area for a single line");
 const ids = [...document.querySelectorAll("[id]")].map((part) => part.id);
 const twice = ids.filter((id, at) => ids.indexOf(id) !== at);
 check(twice.length === 0, `ids that are used twice: ${twice}`);
-return faults;
+return failures;
 "#;
 
 /// Runs axe-core. Returns its violations, a text for each.
@@ -39,25 +39,31 @@ return axe.run().then(({ violations }) => violations.map(({ id, help, nodes }) =
 
 impl Console {
     /// Opens a page that answers with a status, and appends its problems, each with `place`.
-    pub(super) fn check_page(&mut self, path: &str, status: u64, place: &str, faults: &mut String) {
+    pub(super) fn check_page(
+        &mut self,
+        path: &str,
+        status: u64,
+        place: &str,
+        failures: &mut String,
+    ) {
         self.open(path);
-        let mut found = self.network_faults(path, status);
-        found.extend(self.document_faults(place));
-        for fault in found {
-            writeln!(faults, "{path} ({place}): {fault}").unwrap();
+        let mut found = self.network_failures(path, status);
+        found.extend(self.document_failures(place));
+        for failure in found {
+            writeln!(failures, "{path} ({place}): {failure}").unwrap();
         }
     }
 
     /// Returns the problems of the document. It is in English, unless `place` names the language.
-    fn document_faults(&mut self, place: &str) -> Vec<String> {
+    fn document_failures(&mut self, place: &str) -> Vec<String> {
         let language = if place.contains(CHINESE) { CHINESE } else { "en" };
-        let script = FAULTS.replace("arguments[0]", &format!("{language:?}"));
+        let script = FAILURES.replace("arguments[0]", &format!("{language:?}"));
         texts(&self.browser.run(&script))
     }
 
     /// Returns the messages of the console, which include violations of the policy, requests to
     /// other hosts, and another status than the expected one.
-    fn network_faults(&mut self, path: &str, status: u64) -> Vec<String> {
+    fn network_failures(&mut self, path: &str, status: u64) -> Vec<String> {
         let (base, url) = (self.url("/"), self.url(path));
         let is_expected = |message: &Value| {
             let text = message["message"].as_str().unwrap();
@@ -65,7 +71,7 @@ impl Console {
         };
         let messages = self.browser.messages();
         let messages = messages.into_iter().filter(|message| !is_expected(message));
-        let mut faults: Vec<String> =
+        let mut failures: Vec<String> =
             messages.map(|message| format!("console: {}", message["message"])).collect();
         let mut shown = None;
         for event in self.browser.events() {
@@ -77,7 +83,7 @@ impl Console {
                     // its first tab may still load its own page.
                     let is_of_browser = asked.starts_with("data:") || asked.starts_with("chrome:");
                     if !asked.starts_with(&base) && !is_of_browser {
-                        faults.push(format!("request to {asked}"));
+                        failures.push(format!("request to {asked}"));
                     }
                 }
                 "Network.responseReceived" if params["type"] == "Document" => {
@@ -87,16 +93,16 @@ impl Console {
             }
         }
         if shown != Some(status) {
-            faults.push(format!("status {shown:?}"));
+            failures.push(format!("status {shown:?}"));
         }
-        faults
+        failures
     }
 
     /// Appends the violations that axe-core finds in the shown page.
-    pub(super) fn check_with_axe(&mut self, axe: &str, place: &str, faults: &mut String) {
+    pub(super) fn check_with_axe(&mut self, axe: &str, place: &str, failures: &mut String) {
         self.browser.inject(axe);
         for violation in texts(&self.browser.run(AXE)) {
-            writeln!(faults, "{place}: {violation}").unwrap();
+            writeln!(failures, "{place}: {violation}").unwrap();
         }
     }
 }

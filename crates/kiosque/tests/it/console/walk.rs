@@ -56,10 +56,10 @@ fn every_page_works_at_all_widths_in_both_themes_with_and_without_scripts() {
     console.served.connect().log_in("demo", "kiosque-demo");
     // Events of the start are no page's.
     console.browser.events();
-    let mut faults = String::new();
+    let mut failures = String::new();
     let token = "A".repeat(43);
     let signed_out = ["/console/login".to_owned(), format!("/console/login?link={token}")];
-    console.walk(&signed_out, axe.as_deref(), &mut faults);
+    console.walk(&signed_out, axe.as_deref(), &mut failures);
     console.sign_in_at("/console/");
     let mut pages = console.pages();
     // The links of the list lead to a call without a body first.
@@ -73,14 +73,14 @@ fn every_page_works_at_all_widths_in_both_themes_with_and_without_scripts() {
     }
     console.browser.messages();
     console.browser.events();
-    console.walk(&pages, axe.as_deref(), &mut faults);
-    console.check_page("/console/nothing", 404, "absent", &mut faults);
-    console.walk_in_chinese(&pages, &mut faults);
-    assert!(faults.is_empty(), "\n{faults}");
+    console.walk(&pages, axe.as_deref(), &mut failures);
+    console.check_page("/console/nothing", 404, "absent", &mut failures);
+    console.walk_in_chinese(&pages, &mut failures);
+    assert!(failures.is_empty(), "\n{failures}");
 }
 
 impl Console {
-    fn walk(&mut self, pages: &[String], axe: Option<&str>, faults: &mut String) {
+    fn walk(&mut self, pages: &[String], axe: Option<&str>, failures: &mut String) {
         for (scripts, name) in [(Scripts::On, "scripts"), (Scripts::Off, "no scripts")] {
             self.browser.set_scripts(scripts);
             for width in WIDTHS {
@@ -88,9 +88,9 @@ impl Console {
                     self.show_as(width, colours);
                     let place = format!("{width} px, {colours}, {name}");
                     for page in pages {
-                        self.check_page(page, 200, &place, faults);
+                        self.check_page(page, 200, &place, failures);
                         if let Some(axe) = axe.filter(|_| scripts == Scripts::On) {
-                            self.check_with_axe(axe, &format!("{page} ({place})"), faults);
+                            self.check_with_axe(axe, &format!("{page} ({place})"), failures);
                         }
                     }
                 }
@@ -100,18 +100,18 @@ impl Console {
         for width in ZOOMED {
             self.show_as(width, COLOURS[0]);
             for page in pages {
-                self.check_page(page, 200, &format!("{width} px, zoomed"), faults);
+                self.check_page(page, 200, &format!("{width} px, zoomed"), failures);
             }
         }
     }
 
     /// Checks the pages in Chinese, on a phone.
-    fn walk_in_chinese(&mut self, pages: &[String], faults: &mut String) {
+    fn walk_in_chinese(&mut self, pages: &[String], failures: &mut String) {
         self.show_as(WIDTHS[0], COLOURS[0]);
         self.open(&pages[0]);
         self.choose("language", CHINESE);
         for page in pages {
-            self.check_page(page, 200, CHINESE, faults);
+            self.check_page(page, 200, CHINESE, failures);
         }
     }
 }

@@ -237,13 +237,13 @@ async fn answers_that_follow_are_shared_out_by_key() {
 }
 
 #[tokio::test]
-async fn faults_of_the_query_are_reported_together() {
+async fn errors_of_the_query_are_reported_together() {
     let server = TestServer::start(fleet()).await;
     let (read, orders) = (server.create_key("read").await, server.create_key("orders").await);
     server.import_valid(line("a", 1)).await;
     let all = lines(&ask(&server, &read, "group=g1").await.text);
     let cursor = all[0]["next"].as_str().unwrap();
-    for (key, query, status, faults) in [
+    for (key, query, status, errors) in [
         (&read, "", 400, json!(["group must be the id of a group"])),
         (
             &read,
@@ -267,6 +267,6 @@ async fn faults_of_the_query_are_reported_together() {
     ] {
         let refused = ask(&server, key, query).await;
         assert_eq!(refused.status, status, "{query}: {refused:?}");
-        assert_eq!(refused.json["faults"], faults, "{query}");
+        assert_eq!(refused.json["faults"], errors, "{query}");
     }
 }

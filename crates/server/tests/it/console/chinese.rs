@@ -42,7 +42,7 @@ async fn what_pages_name_is_in_chinese() {
     let token = server.log_in("ops").await.token;
     server.call(ORDERS_PATH, Some(&token), "{}").await;
     server.store.trail().write_refused().await.unwrap();
-    let mut faults = String::new();
+    let mut failures = String::new();
     let mut english = Browser::signed_in(&server, &key).await;
     let mut chinese = Browser::signed_in(&server, &key).await;
     chinese.headers.push(("accept-language", "zh-CN".to_owned()));
@@ -73,8 +73,8 @@ async fn what_pages_name_is_in_chinese() {
             .collect();
         assert!(in_english.len() > 5 || path.ends_with("nothing"), "{path}: {in_english:?}");
         if !untranslated.is_empty() {
-            faults.push_str(&format!("{path}: {untranslated:?}\n"));
+            failures.push_str(&format!("{path}: {untranslated:?}\n"));
         }
     }
-    assert!(faults.is_empty(), "{faults}");
+    assert!(failures.is_empty(), "{failures}");
 }

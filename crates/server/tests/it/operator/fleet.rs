@@ -38,7 +38,7 @@ async fn every_error_is_returned_and_nothing_is_applied() {
     })
     .await;
     let before = server.data.fingerprint().await;
-    // Faults of the entries themselves, then of their references, then of the text.
+    // Errors of the entries themselves, then of their references, then of the text.
     let entries = json!({
         "group": [{"id": "g9", "name": "Nine"}],
         "product": [{"id": "p", "name": "P", "currency": "ZZZ"}],
@@ -49,14 +49,14 @@ async fn every_error_is_returned_and_nothing_is_applied() {
         "device": [{"code": "D9", "name": "Nine", "group": "g7"}],
     });
     for (name, body) in [
-        ("faults_of_entries", entries.to_string()),
-        ("faults_of_what_is_named", named.to_string()),
+        ("errors_of_entries", entries.to_string()),
+        ("errors_of_references", named.to_string()),
         ("a_fleet_that_is_no_json", "{\"group\":[}".to_owned()),
     ] {
         let reply = server.call_operator(FLEET_CALL, Some(&key), body).await;
         insta::assert_snapshot!(name, whole(&reply));
     }
-    // Faults of keys, of values and of references are reported together, each once.
+    // Errors of keys, of values and of references are reported together, each once.
     let all = json!({
         "grop": [],
         "group": [{"id": "g7", "nmae": "Seven"}],
@@ -69,7 +69,7 @@ async fn every_error_is_returned_and_nothing_is_applied() {
         ],
     });
     let reply = server.call_operator(FLEET_CALL, Some(&key), all.to_string()).await;
-    insta::assert_snapshot!("all_faults_together", whole(&reply));
+    insta::assert_snapshot!("all_errors_together", whole(&reply));
     let reply = server.call_operator(FLEET_CALL, Some(&key), &b"\xff"[..]).await;
     assert_eq!((reply.status, &reply.json["detail"]), (400, &json!("the body is not valid UTF-8")));
     assert!(before == server.data.fingerprint().await, "something was applied");

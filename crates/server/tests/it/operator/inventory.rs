@@ -123,7 +123,7 @@ async fn everything_wrong_with_a_query_is_named() {
     let (server, key) = with_key("read").await;
     let cursor = "cursor must be the value of next in an answer";
     let limit = "limit must be from 1 to 1000";
-    for (call, faults) in [
+    for (call, errors) in [
         ("groups?limit=0&cursor=x", &[limit, cursor][..]),
         ("accounts?cursor=6", &[cursor]),
         ("products?cursor=6100", &[cursor]),
@@ -136,7 +136,7 @@ async fn everything_wrong_with_a_query_is_named() {
         ("device", &["deviceCode must be the code of a device"]),
     ] {
         let reply = get(&server, &key, call).await;
-        assert_eq!((reply.status, &reply.json["faults"]), (400, &json!(faults)), "{call}");
+        assert_eq!((reply.status, &reply.json["faults"]), (400, &json!(errors)), "{call}");
     }
     let unknown = get(&server, &key, "device?deviceCode=D9").await;
     assert_eq!((unknown.status, &unknown.json["detail"]), (404, &json!("no device D9 is known")));
@@ -168,16 +168,16 @@ async fn unknown_keys_and_groups_are_refused_by_name() {
         ("status?limit=1", "limit", "none"),
     ] {
         let reply = get(&server, &key, call).await;
-        let faults = json!([format!("unknown keys: {unknown}; the call takes {takes}")]);
-        assert_eq!((reply.status, &reply.json["faults"]), (400, &faults), "{call}");
+        let errors = json!([format!("unknown keys: {unknown}; the call takes {takes}")]);
+        assert_eq!((reply.status, &reply.json["faults"]), (400, &errors), "{call}");
         assert_eq!(reply.headers["content-type"], "application/problem+json");
         let secret = get(&server, "kqo_none", call).await;
         assert_eq!(secret.status, 401, "{call}");
     }
     for call in [ORDERS_CALL, "/operator/v1/activity", FLEET_CALL] {
         let reply = server.call_operator(&format!("{call}?dryRun=true"), Some(&key), "{}").await;
-        let faults = json!(["unknown keys: dryRun; the call takes none"]);
-        assert_eq!((reply.status, &reply.json["faults"]), (400, &faults), "{call}");
+        let errors = json!(["unknown keys: dryRun; the call takes none"]);
+        assert_eq!((reply.status, &reply.json["faults"]), (400, &errors), "{call}");
     }
     for call in ["devices?groupId=g9", "orders?groupId=g9", "changes?group=g9"] {
         let reply = get(&server, &key, call).await;
@@ -190,8 +190,8 @@ async fn unknown_keys_and_groups_are_refused_by_name() {
                  fleetApplied, keyCreated, keyRevoked, archived, deviceDeleted, ordersImported, \
                  ratesImported, consoleLinkCreated, consoleLogin, \
                  consoleLoginRefused, consoleLogout, importInterrupted";
-    let faults = json!([format!("event must be one of {names}")]);
-    assert_eq!((event.status, &event.json["faults"]), (400, &faults));
+    let errors = json!([format!("event must be one of {names}")]);
+    assert_eq!((event.status, &event.json["faults"]), (400, &errors));
 }
 
 /// Of each filter there is an order that it includes, and one that it does not.
@@ -236,13 +236,13 @@ async fn orders_are_listed_by_state_and_time() {
     let wrong = get(&server, &key, "orders?shipment=lost&payment=&since=now&until=x").await;
     assert_eq!(wrong.status, 400);
     let time = "must be RFC 3339, or yyyy-MM-dd, or yyyy-MM-dd HH:mm:ss";
-    let faults = [
+    let errors = [
         "shipment must be one or more of none, success, in progress, failed, partial".to_owned(),
         "payment must be one or more of unpaid, paid, cancelled, refunding, refunded".to_owned(),
         format!("since {time}"),
         format!("until {time}"),
     ];
-    assert_eq!(wrong.json["faults"], json!(faults), "{wrong:?}");
+    assert_eq!(wrong.json["faults"], json!(errors), "{wrong:?}");
     let span = "orders?since=2026-02-30&until=2026-03-01%2009:00:00";
     let wrong = get(&server, &key, span).await;
     let error = "since is not a time: \"2026-02-30\" does not exist in the calendar";

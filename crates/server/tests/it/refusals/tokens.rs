@@ -9,7 +9,7 @@ use kiosque_testkit::{
 use super::setup::Token;
 use super::{GROUP_CLOSED, Row, TOKEN_INVALID, TOKEN_MISSING, with_token};
 
-const FAULTS: &[(Token, &str)] = &[
+const REFUSALS: &[(Token, &str)] = &[
     (Token::Unknown, "AUTH-16: unknown"),
     (Token::ReplacedByLogin, "AUTH-11: replaced by a login"),
     (Token::ReplacedBySwitch, "AUTH-17: replaced by a switch"),
@@ -43,7 +43,7 @@ pub(super) fn rows() -> Vec<Row> {
             let holds = format!("{holds} — {path}");
             rows.push(Row::new(holds, ask.clone(), when_missing).with(token));
         }
-        for (token, holds) in FAULTS {
+        for (token, holds) in REFUSALS {
             let holds = format!("{holds} — {path}");
             rows.push(Row::new(holds, ask.clone(), TOKEN_INVALID).with(*token));
         }

@@ -85,7 +85,6 @@ impl Address {
 }
 
 /// Returns the name of a database and its hosts for messages, without the user and the password.
-#[must_use]
 pub fn shown_address(text: &str) -> String {
     let Ok(Address { hosts, .. }) = Address::parse(text) else { return "the database".to_owned() };
     let names: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
