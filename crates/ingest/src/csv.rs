@@ -146,7 +146,6 @@ struct Limits {
 
 impl<R> Report<'_, R> {
     /// Returns the number of rows read so far.
-    #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows.number
     }
@@ -169,7 +168,6 @@ impl<R> Report<'_, R> {
     }
 
     /// Returns each `[[skip]]` with the number of rows that it has left out so far.
-    #[must_use]
     pub fn left_out(&self) -> Vec<(String, u64)> {
         let skips = self.mapping.skips.iter().map(ToString::to_string);
         skips.zip(self.left_out.iter().copied()).collect()

@@ -16,7 +16,6 @@ const WORKBOOK: [&[u8]; 2] = [b"[Content_Types].xml", b"xl/"];
 
 /// Returns the kind of a file or a body that is not text in UTF-8, as a verb phrase with the
 /// remedy.
-#[must_use]
 pub fn binary(head: &[u8]) -> Option<&'static str> {
     let is_workbook = |name: &&[u8]| head.windows(name.len()).any(|part| part == *name);
     if head.starts_with(b"PK\x03\x04") && WORKBOOK.iter().any(is_workbook) {

@@ -116,7 +116,6 @@ fn no_json(error: &serde_json::Error) -> String {
 }
 
 /// Returns warnings about a fleet: values that are valid but probably wrong.
-#[must_use]
 pub fn warnings(fleet: &Fleet) -> Vec<String> {
     let aisles = fleet
         .devices
@@ -374,7 +373,7 @@ mod tests {
             Format::Toml,
             &Zone::utc(),
         )
-        .expect_err("faults")
+        .expect_err("errors")
         .of_file();
         assert_eq!(
             errors,
@@ -440,7 +439,7 @@ mod tests {
             [[device]]
             code = "d"
         "#;
-        let errors = parse(toml, Format::Toml, &Zone::utc()).expect_err("faults").of_file();
+        let errors = parse(toml, Format::Toml, &Zone::utc()).expect_err("errors").of_file();
         assert_eq!(
             errors,
             [

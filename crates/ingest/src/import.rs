@@ -119,7 +119,6 @@ pub struct Imported {
 
 impl Imported {
     /// Returns the entry of the audit trail.
-    #[must_use]
     pub fn act(&self) -> Act {
         let OrderCounts { accepted, updated, unchanged, rejected } = self.counts;
         let details = AuditDetails {

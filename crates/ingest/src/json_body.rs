@@ -72,7 +72,6 @@ impl fmt::Display for JsonError {
 
 impl JsonSplitter {
     /// Returns whether the body is an array.
-    #[must_use]
     pub fn is_array(&self) -> bool {
         self.is_array
     }

@@ -39,7 +39,6 @@ pub struct Reason(String);
 
 impl Reason {
     /// Returns the reason with this text.
-    #[must_use]
     pub fn new(text: &str) -> Reason {
         Reason(with_masked_digits(text, REASON_DIGITS_SUSPECT))
     }
@@ -77,7 +76,6 @@ pub enum Content {
 
 impl Rejected {
     /// Returns a rejected line of NDJSON.
-    #[must_use]
     pub fn line(raw: &RawLine, reason: &str) -> Rejected {
         let (order_id, content) = match serde_json::from_slice::<Value>(&raw.text) {
             Ok(mut value @ Value::Object(_)) => {
@@ -91,7 +89,6 @@ impl Rejected {
     }
 
     /// Returns an order that the store rejected, whose record is already masked.
-    #[must_use]
     pub fn order(line: u64, incoming: &Incoming, reason: &str) -> Rejected {
         let mut json = Vec::new();
         incoming.put_list_record(&mut json);
@@ -102,7 +99,6 @@ impl Rejected {
     }
 
     /// Returns a message with the line or lines, and the reason.
-    #[must_use]
     pub fn message(&self) -> String {
         match self.content {
             // The reason of rows includes their lines, of which there may be several.
@@ -112,7 +108,6 @@ impl Rejected {
     }
 
     /// Returns the first line of a file of such entries; `None` for lines of NDJSON.
-    #[must_use]
     pub fn file_header(&self) -> Option<Vec<u8>> {
         match &self.content {
             Content::Rows(_, format) => Some(format.header()),
@@ -122,7 +117,6 @@ impl Rejected {
 
     /// Returns the lines of the rejected file, to correct and import again: rows of a report, or a
     /// line of NDJSON.
-    #[must_use]
     pub fn file_lines(&self) -> Vec<u8> {
         if let Content::Rows(rows, format) = &self.content {
             return rows.iter().flat_map(|row| format.row(row, &self.reason)).collect();
@@ -132,7 +126,6 @@ impl Rejected {
 
     /// Returns the line as reported, without its content, which the sender has. Long texts are
     /// truncated.
-    #[must_use]
     pub fn reported(&self) -> RejectedOrder {
         RejectedOrder {
             line: self.line,

@@ -103,7 +103,6 @@ struct SortedChunk {
 
 impl StreamIntake {
     /// Returns an intake without streams, with the limits of `limits`.
-    #[must_use]
     pub fn new(store: &Store, clock: &Clock, limits: &Limits) -> StreamIntake {
         let cpu_permits = Arc::new(Semaphore::new(limits.ingest_threads));
         let (permits, wait) = (Arc::clone(&cpu_permits), limits.store_wait);
@@ -128,31 +127,26 @@ impl StreamIntake {
     }
 
     /// Returns the orders that this process received in the last minutes, by key.
-    #[must_use]
     pub fn orders_by_key(&self) -> Vec<KeyOrders> {
         self.record.by_key(self.clock.now())
     }
 
     /// Returns the lines that this process rejected most recently, the last one first.
-    #[must_use]
     pub fn latest_rejected(&self) -> Vec<RejectedLine> {
         self.record.rejected()
     }
 
     /// Returns the number of open streams.
-    #[must_use]
     pub fn streams_open(&self) -> usize {
         self.streams.taken()
     }
 
     /// Returns whether a transaction is in progress, and the number of waiting submissions.
-    #[must_use]
     pub fn waiting_to_be_stored(&self) -> (bool, usize) {
         self.commits.waiting()
     }
 
     /// Returns the bytes of text that are being checked or wait to be stored.
-    #[must_use]
     pub fn queue_bytes(&self) -> usize {
         self.queue_bytes_max.saturating_sub(self.queue_bytes.available_permits())
     }
@@ -188,7 +182,6 @@ impl StreamIntake {
     }
 
     /// Returns the bytes of a chunk, which depend on the number of open streams.
-    #[must_use]
     pub fn chunk_bytes(&self) -> usize {
         chunk_bytes(self.queue_bytes_max, self.streams_open())
     }
@@ -308,7 +301,6 @@ impl OrderStream<'_> {
     }
 
     /// Returns whether a line could not be stored; no later line is stored then.
-    #[must_use]
     pub fn has_failed(&self) -> bool {
         self.failure.is_some()
     }

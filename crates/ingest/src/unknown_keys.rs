@@ -51,7 +51,6 @@ impl UnknownKeys {
     }
 
     /// Returns the keys that were ignored.
-    #[must_use]
     pub fn into_ignored(self) -> BTreeSet<String> {
         match self {
             UnknownKeys::Ignored(keys) => keys,

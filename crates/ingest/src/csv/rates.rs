@@ -14,7 +14,7 @@ use super::row::{Row, Rows};
 
 const COLUMNS: [&str; 3] = ["date", "currency", "usd_per_unit"];
 /// Maximum number of listed errors; further ones are counted.
-const FAULTS_MAX: usize = 50;
+const ERRORS_MAX: usize = 50;
 
 /// Why a file of rates was refused.
 #[derive(Debug, thiserror::Error)]
@@ -48,7 +48,7 @@ pub fn read_rates(input: impl Read) -> Result<ReadRates, RatesError> {
     let positions = positions(&header).map_err(|error| RatesError::Invalid(vec![error]))?;
     let (mut rates, mut lines) = (Vec::new(), HashMap::new());
     let (mut errors, mut more) = (Vec::new(), 0_usize);
-    let mut note = |line: u64, error: &str| match errors.len() < FAULTS_MAX {
+    let mut note = |line: u64, error: &str| match errors.len() < ERRORS_MAX {
         true => errors.push(format!("line {line}: {error}")),
         false => more += 1,
     };
@@ -166,7 +166,7 @@ mod tests {
                     2026-01-31,EUR,1,5\n2026-01-31,EUR,\"1,5\"\n2026-01-31,USD,2\n\
                     2026-01-31,EUR,2\n2026-01-31,EUR,3\n31.01.2026,EUR,1\n2026-1-31,EUR,1\n\
                     2026-01-31,EUR\n0001-01-01,EUR,1\n9999-12-31,EUR,1\n2026-01-31,JPY,1000000.1\n";
-        let said = read(text).expect_err("faults");
+        let said = read(text).expect_err("errors");
         let no_date = |line: u64, text: &str| {
             format!(
                 "line {line}: date: {text:?} is not a date from 1970 to 9998; write it like \
@@ -201,7 +201,7 @@ mod tests {
             assert_eq!(read(text), Err(error.to_owned()));
         }
         let many = "date,currency,usd_per_unit\n".to_owned() + &"x,y,z\n".repeat(60);
-        assert!(read(&many).expect_err("faults").ends_with("… and 10 more"));
+        assert!(read(&many).expect_err("errors").ends_with("… and 10 more"));
     }
 
     proptest! {

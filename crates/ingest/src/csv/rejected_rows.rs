@@ -36,7 +36,6 @@ pub struct RejectedFormat {
 
 impl RejectedFormat {
     /// Returns the line of the header.
-    #[must_use]
     pub fn header(&self) -> Vec<u8> {
         let number = self.has_numbers.then_some(ROW_COLUMN.as_bytes());
         let columns = self.columns.iter().map(String::as_bytes);
@@ -44,7 +43,6 @@ impl RejectedFormat {
     }
 
     /// Returns the line of a row.
-    #[must_use]
     pub fn row(&self, row: &RejectedRow, reason: &str) -> Vec<u8> {
         let number = row.number.to_string();
         let number = self.has_numbers.then_some(number.as_bytes());

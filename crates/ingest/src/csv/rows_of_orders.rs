@@ -46,9 +46,4 @@ impl RowsOfOrders {
         let rows = self.by_first_line.remove(&first_line).unwrap_or_default();
         self.rejected(&rows)
     }
-
-    /// Removes all rows.
-    pub(crate) fn clear(&mut self) {
-        self.by_first_line.clear();
-    }
 }

@@ -17,7 +17,6 @@ pub struct FleetErrors {
 
 impl FleetErrors {
     /// Returns the errors of the file itself.
-    #[must_use]
     pub fn of_file(self) -> Vec<String> {
         self.errors.into_iter().map(|error| error.text).collect()
     }

@@ -10,13 +10,16 @@ use kiosque_store::{Incoming, ProductNames, yield_if_due};
 use super::alike::OPENING_LINES;
 use super::{Chunk, ImportError, LINES_TOGETHER, Strictness};
 use crate::given_order::{self, DateRules};
-use crate::ndjson::{RawLine, RawLines};
+use crate::ndjson::{LINE_MAX_BYTES, RawLine, RawLines};
 use crate::rejected::Rejected;
 use crate::storage_order::CheckedOrder;
 use crate::unknown_keys::UnknownKeys;
 
-/// Lines that a thread checks at a time.
+/// Lines that a thread checks at a time, or fewer if they have more than [`LINE_MAX_BYTES`].
 const BLOCK: usize = 512;
+/// The bytes of lines after which a chunk ends, so that long lines do not take more memory than a
+/// million ordinary ones.
+const CHUNK_BYTES: usize = 1 << 30;
 
 type Block = Vec<RawLine>;
 
@@ -64,7 +67,7 @@ impl LineChecks<'_> {
             let workers: Vec<_> =
                 (0..threads).map(|_| scope.spawn(|| self.check_blocks(&receiver))).collect();
             let next = lines.by_ref().take(lines_max);
-            let sent = send_blocks(next, |block| sender.send(block).is_ok(), progress);
+            let sent = send_blocks(next, CHUNK_BYTES, |block| sender.send(block).is_ok(), progress);
             drop(sender);
             let chunks: Vec<_> = workers.into_iter().map(|worker| worker.join()).collect();
             (sent, chunks)
@@ -88,9 +91,11 @@ impl LineChecks<'_> {
     }
 }
 
-/// Sends lines in blocks. Before a block is sent, the number of its last line is reported.
+/// Sends lines in blocks, until they have `bytes`. Before a block is sent, the number of its last
+/// line is reported.
 fn send_blocks(
     lines: impl Iterator<Item = io::Result<RawLine>>,
+    bytes: usize,
     mut send: impl FnMut(Block) -> bool,
     progress: &mut dyn FnMut(u64) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
@@ -100,10 +105,17 @@ fn send_blocks(
         if send(block) { Ok(()) } else { Err(ImportError::Worker) }
     };
     let mut block = Vec::with_capacity(BLOCK);
+    let (mut of_block, mut sent) = (0, 0);
     for line in lines {
-        block.push(line?);
-        if block.len() == BLOCK {
+        let line = line?;
+        of_block += line.text.len();
+        block.push(line);
+        if block.len() == BLOCK || of_block >= LINE_MAX_BYTES {
             send(std::mem::replace(&mut block, Vec::with_capacity(BLOCK)))?;
+            sent += std::mem::take(&mut of_block);
+            if sent >= bytes {
+                break;
+            }
         }
     }
     send(block)
@@ -160,8 +172,28 @@ mod tests {
                 reported.push(usize::try_from(line).unwrap());
                 Ok(())
             };
-            send_blocks(RawLines::new(text.as_bytes()), send, &mut progress).unwrap();
+            send_blocks(RawLines::new(text.as_bytes()), usize::MAX, send, &mut progress).unwrap();
             assert_eq!((sent, reported.as_slice()), (lines, reports));
         }
+    }
+
+    /// Long lines are sent in smaller blocks, and a chunk ends with the block that has its bytes:
+    /// the rest of the file remains for the next one.
+    #[test]
+    fn long_lines_end_a_block_and_a_chunk() {
+        let long = format!("{{}}{}\n", " ".repeat(LINE_MAX_BYTES / 2));
+        let text = long.repeat(7);
+        let mut lines = RawLines::new(text.as_bytes());
+        let mut chunks = Vec::new();
+        for _ in 0..3 {
+            let mut blocks = Vec::new();
+            let send = |block: Block| {
+                blocks.push(block.len());
+                true
+            };
+            send_blocks(lines.by_ref(), 2 * LINE_MAX_BYTES, send, &mut |_| Ok(())).unwrap();
+            chunks.push(blocks);
+        }
+        assert_eq!(chunks, [vec![2, 2], vec![2, 1], vec![]]);
     }
 }

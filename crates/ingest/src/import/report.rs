@@ -10,11 +10,8 @@ use kiosque_store::{Incoming, Store};
 
 use super::alike::{OPENING_LINES, check_opening};
 use super::missing_entries::MissingEntries;
-use super::{
-    Chunk, Import, ImportError, ImportObserver, ImportRules, Imported, LINES_TOGETHER, Progress,
-    notify,
-};
-use crate::csv::{self, MappedOrder, Mapping, RejectedRows, RowsOfOrders};
+use super::{Chunk, Import, ImportError, ImportObserver, ImportRules, Imported, Progress, notify};
+use crate::csv::{self, MappedOrder, Mapping, RejectedRows};
 use crate::given_order::{self, DateRules};
 use crate::rejected::{Content, Reason, Rejected};
 use crate::storage_order::CheckedOrder;
@@ -40,30 +37,21 @@ pub async fn import_report(
     let mut report = csv::read(input, mapping, zone)
         .map_err(|errors| ImportError::Mapping(errors.join("\n")))?;
     import.rows = report.rows_of_orders();
-    let mut is_opening = true;
-    loop {
-        let mut chunk = Chunk::default();
-        let mut read = 0_usize;
-        let dates = DateRules { zone, now: clock.now(), lead_max: rules.lead_max };
-        for item in report.by_ref().take(LINES_TOGETHER) {
-            read += 1;
-            match item {
-                Ok(order) => import.check(order, &dates, &mut chunk),
-                Err(rows) => chunk.rejected.extend(import.rows_rejected(rows)),
-            }
-            if is_opening && read == OPENING_LINES {
-                check_opening(store, &import.missing, &chunk).await?;
-            }
+    // A report has at most as many rows as the lines of a file that are sorted together.
+    let mut chunk = Chunk::default();
+    let dates = DateRules { zone, now: clock.now(), lead_max: rules.lead_max };
+    for (read, item) in (1..).zip(report.by_ref()) {
+        match item {
+            Ok(order) => import.check(order, &dates, &mut chunk),
+            Err(rows) => chunk.rejected.extend(import.rows_rejected(rows)),
         }
-        is_opening = false;
-        if read == 0 {
-            break;
+        if read == OPENING_LINES {
+            check_opening(store, &import.missing, &chunk).await?;
         }
-        notify(import.observer, Progress::Read(report.rows()))?;
-        import.note_cut_line(report.cut_line(), rules.strictness, &mut chunk);
-        import.store_chunk(chunk).await?;
-        import.rows.iter_mut().for_each(RowsOfOrders::clear);
     }
+    notify(import.observer, Progress::Read(report.rows()))?;
+    import.note_cut_line(report.cut_line(), rules.strictness, &mut chunk);
+    import.store_chunk(chunk).await?;
     import.done.lines = report.rows();
     import.done.left_out = report.left_out();
     import.finish(rules.strictness).await
