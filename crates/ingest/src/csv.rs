@@ -50,6 +50,11 @@ pub const ROWS_MAX: u64 = 1_000_000;
 /// The maximum size in memory of the rows that are grouped by order, in bytes.
 pub const GROUPED_MAX_BYTES: usize = 512 << 20;
 
+/// The reason of a row without a certain key. Corrected alone, in the file of rejected rows, it
+/// would replace the order that was stored without it.
+const OF_ANY_ORDER: &str =
+    "the row may belong to any order, so correct it in the report, and import the report again";
+
 /// An order of a report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MappedOrder {
@@ -59,8 +64,9 @@ pub struct MappedOrder {
     pub(crate) rows: Vec<Row>,
     /// The order.
     pub order: OrderLine,
-    /// The device to create if it is unknown; `None` if the mapping creates none.
-    pub device: Option<DeviceEntry>,
+    /// The device to create if it is unknown, or why it cannot be created; `None` if the mapping
+    /// creates none.
+    pub device: Option<Result<DeviceEntry, String>>,
     /// The products to create if they are unknown, each once.
     pub products: Vec<ProductEntry>,
 }
@@ -233,7 +239,8 @@ impl<R: Read> Report<'_, R> {
             Some(key) => self.groups.add(key, checked),
             None => {
                 let reason = checked.error.clone().unwrap_or_else(|| mapping.no_key(&checked.row));
-                return Some(mapping.reject([&checked], &format!("line {line}: {reason}")));
+                let reason = format!("line {line}: {reason}; {OF_ANY_ORDER}");
+                return Some(mapping.reject([&checked], &reason));
             }
         }
         let bytes = self.limits.grouped_bytes;

@@ -16,14 +16,25 @@ pub use self::csv::{CSV_MAPPING, CsvExport};
 /// # Errors
 /// A stored time is not valid in the zone.
 pub fn order_line(order: ExportedOrder, zone: &Zone) -> Result<OrderLine, TimeError> {
-    let OrderRecord { head, detail_vo_list } = order.item.record;
+    line_of_record(order.item.record, order.trade_start, order.paid_at, zone)
+}
+
+/// Returns a record of an order list as a line of an order file; `paid_at` is the end of the
+/// payment, of an order that is a sale.
+pub(crate) fn line_of_record(
+    record: OrderRecord,
+    trade_start: UnixMs,
+    paid_at: Option<UnixMs>,
+    zone: &Zone,
+) -> Result<OrderLine, TimeError> {
+    let OrderRecord { head, detail_vo_list } = record;
     let OrderHead { order_id, trade_no_in, .. } = head;
     // A payment and a shipment follow the start of the trade.
     let time = |text: Option<String>| {
-        let at = text.map(|text| zone.parse_from(&text, order.trade_start));
+        let at = text.map(|text| zone.parse_from(&text, trade_start));
         at.map(|at| at.map(UnixMs::rfc3339)).transpose()
     };
-    let pay_end_time = match order.paid_at {
+    let pay_end_time = match paid_at {
         Some(at) => Some(at.rfc3339()),
         None => time(head.pay_end_time)?,
     };
@@ -35,7 +46,7 @@ pub fn order_line(order: ExportedOrder, zone: &Zone) -> Result<OrderLine, TimeEr
         device_code: Some(head.device_code),
         currency: Some(head.currency),
         total_amount: Some(head.total_amount),
-        trade_start_time: Some(order.trade_start.rfc3339()),
+        trade_start_time: Some(trade_start.rfc3339()),
         trade_no: Some(head.trade_no).filter(|number| !number.is_empty()),
         pay_amount: Some(head.pay_amount),
         refund_amount: Some(head.refund_amount),

@@ -183,6 +183,17 @@ pub fn new_hash(
     Ok(NewHash { compared_with, new })
 }
 
+/// Returns an amount that may be a price.
+///
+/// # Errors
+/// It is negative or too large.
+pub(crate) fn check_price(price: Minor) -> Result<Minor, String> {
+    match (0..=MINOR_MAX).contains(&price.0) {
+        true => Ok(price),
+        false => Err(format!("{} is not between 0 and {MINOR_MAX} minor units", price.0)),
+    }
+}
+
 /// The errors of a fleet.
 struct Errors(Vec<FileError>);
 
@@ -213,11 +224,7 @@ impl Errors {
     }
 
     fn amount(&mut self, place: &Place, field: &str, given: i64) -> Option<Minor> {
-        if (0..=MINOR_MAX).contains(&given) {
-            return Some(Minor(given));
-        }
-        let error = format_args!("{given} is not between 0 and {MINOR_MAX} minor units");
-        self.note(place, field, error)
+        self.check(place, field, check_price(Minor(given)))
     }
 
     fn repeats<T: Hash + Eq + Copy>(

@@ -7,6 +7,9 @@ use serde_json::Value;
 pub(crate) const MASKED_FIELDS: [&str; 2] = ["cardNumber", "phone"];
 /// Adjacent digits that may be a card or a phone number, in text that is not JSON and in keys.
 pub(crate) const DIGITS_SUSPECT: usize = 7;
+/// Adjacent digits of a reason that may be a card or a phone number: reasons also contain numbers
+/// of bytes.
+const REASON_DIGITS_SUSPECT: usize = 9;
 /// [`kiosque_model::money::MINOR_MAX`], which occurs in reasons.
 const AMOUNT_MAX: &str = "1000000000000";
 /// The text after an amount of an order that is refused.
@@ -53,6 +56,11 @@ pub(crate) fn masked_text(text: &str) -> String {
         }
     }
     with_masked_digits(&text, DIGITS_SUSPECT)
+}
+
+/// Returns a reason in which what may be a card or a phone number is masked.
+pub(crate) fn masked_reason(text: &str) -> String {
+    with_masked_digits(text, REASON_DIGITS_SUSPECT)
 }
 
 /// Returns a text with the digits masked that may be a card or a phone number: that many adjacent

@@ -104,7 +104,9 @@ impl LineSplitter {
         if line.text.last() == Some(&b'\r') {
             line.text.pop();
         }
-        (!line.text.iter().all(u8::is_ascii_whitespace)).then_some(line)
+        let is_blank =
+            line.size == LineSize::Whole && line.text.iter().all(u8::is_ascii_whitespace);
+        (!is_blank).then_some(line)
     }
 }
 
@@ -195,5 +197,9 @@ mod tests {
         assert_eq!(found[0].size, LineSize::TooLong(10 << 20));
         assert_eq!(found[0].text.len(), EXCERPT_BYTES);
         assert_eq!((found[1].number, found[1].text.as_slice()), (2, &b"next"[..]));
+        // Its excerpt may be blank, the line is not.
+        let text = " ".repeat(LINE_MAX_BYTES) + "{}\n";
+        let found: Vec<RawLine> = lines(text.as_bytes());
+        assert_eq!(found[0].size, LineSize::TooLong(LINE_MAX_BYTES + 2));
     }
 }

@@ -6,18 +6,15 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use kiosque_contract::RejectedOrder;
-use kiosque_model::ids;
+use kiosque_model::{Zone, ids};
 use kiosque_store::Incoming;
 use serde_json::{Value, json};
 
 use super::csv::{RejectedFormat, RejectedRow};
-use super::masking::{mask_fields, masked_text, with_masked_digits};
+use super::export::line_of_record;
+use super::masking::{mask_fields, masked_reason, masked_text};
 use super::ndjson::RawLine;
 use super::response_lists::{REASON_CHARS_MAX, truncate};
-
-/// Adjacent digits of a reason that may be a card or a phone number: reasons also contain numbers
-/// of bytes.
-const REASON_DIGITS_SUSPECT: usize = 9;
 
 /// A line, or the rows of one order, that was rejected.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +37,7 @@ pub struct Reason(String);
 impl Reason {
     /// Returns the reason with this text.
     pub fn new(text: &str) -> Reason {
-        Reason(with_masked_digits(text, REASON_DIGITS_SUSPECT))
+        Reason(masked_reason(text))
     }
 
     /// Returns the text for a response, truncated if it is long.
@@ -77,23 +74,33 @@ pub enum Content {
 impl Rejected {
     /// Returns a rejected line of NDJSON.
     pub fn line(raw: &RawLine, reason: &str) -> Rejected {
+        let text = || Content::Text(masked_text(&String::from_utf8_lossy(&raw.text)));
         let (order_id, content) = match serde_json::from_slice::<Value>(&raw.text) {
             Ok(mut value @ Value::Object(_)) => {
                 mask_fields(&mut value);
                 let id = value.get("orderId").and_then(Value::as_str).map(str::to_owned);
-                (id, Content::Order(value))
+                // An object has only the last value of a key.
+                let is_repeated = reason.contains("duplicate field");
+                (id, if is_repeated { text() } else { Content::Order(value) })
             }
-            _ => (None, Content::Text(masked_text(&String::from_utf8_lossy(&raw.text)))),
+            _ => (None, text()),
         };
         Rejected { line: raw.number, order_id, reason: Reason::new(reason), content }
     }
 
-    /// Returns an order that the store rejected, whose record is already masked.
-    pub fn order(line: u64, incoming: &Incoming, reason: &str) -> Rejected {
+    /// Returns an order that the store rejected, whose record is already masked, as it would be
+    /// exported: its times have offsets and milliseconds.
+    pub fn order(line: u64, incoming: &Incoming, zone: &Zone, reason: &str) -> Rejected {
         let mut json = Vec::new();
         incoming.put_list_record(&mut json);
-        let as_text = |_| Content::Text(String::from_utf8_lossy(&json).into_owned());
-        let content = serde_json::from_slice(&json).map_or_else(as_text, Content::Order);
+        let paid_at = incoming.sale.as_ref().map(|sale| sale.at);
+        let record = serde_json::from_slice(&json).ok();
+        let order = record.and_then(|record| {
+            let order = line_of_record(record, incoming.trade_start, paid_at, zone).ok()?;
+            serde_json::to_value(order).ok()
+        });
+        let as_text = || Content::Text(String::from_utf8_lossy(&json).into_owned());
+        let content = order.map_or_else(as_text, Content::Order);
         let order_id = Some(incoming.order_id.as_str().to_owned());
         Rejected { line, order_id, reason: Reason::new(reason), content }
     }
@@ -188,6 +195,17 @@ mod tests {
         ] {
             assert_eq!(&*Reason::new(reason), want);
         }
+    }
+
+    /// An object would have one of the values, and could be imported unchanged.
+    #[test]
+    fn a_line_with_a_key_given_twice_is_kept_as_text() {
+        let text = br#"{"orderId":"o","totalAmount":1,"totalAmount":2}"#;
+        let raw = RawLine { number: 7, text: text.to_vec(), size: LineSize::Whole };
+        let rejected = Rejected::line(&raw, "duplicate field `totalAmount`");
+        let want = String::from_utf8_lossy(text).into_owned();
+        assert_eq!(rejected.order_id.as_deref(), Some("o"));
+        assert_eq!(rejected.content, Content::Text(want));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::fields::{Field, FieldValue};
 use super::row::Row;
 use super::row_values::RowValues;
 use super::template::ColumnNo;
-use super::{MappedOrder, RejectedRows};
+use super::{MappedOrder, OF_ANY_ORDER, RejectedRows};
 use kiosque_contract::{Object, OrderLine, OrderLineItem};
 
 /// Assembles the order of one or more rows.
@@ -22,6 +22,9 @@ pub(super) fn assemble(
     rows: Vec<CheckedRow>,
 ) -> Result<MappedOrder, RejectedRows> {
     let mut errors = Vec::new();
+    let is_keyed = !mapping.mapping.order.key.is_empty();
+    let of_any_order = rows.iter().find(|checked| is_keyed && mapping.is_misshapen(&checked.row));
+    errors.extend(of_any_order.map(|one| format!("line {}: {OF_ANY_ORDER}", one.row.line)));
     let mut first: Option<(&Row, RowValues)> = None;
     let (mut lines, mut products) = (Vec::new(), Vec::<ProductEntry>::new());
     for CheckedRow { row, error } in &rows {

@@ -57,12 +57,17 @@ impl BoundMapping<'_> {
         cells.collect()
     }
 
+    /// Returns whether the cells of a row may be under the columns of others.
+    pub(super) fn is_misshapen(&self, row: &Row) -> bool {
+        row.flaw.is_some() || row.len() != self.header.width()
+    }
+
     /// Returns the reason for rejecting a row without a key.
     pub(super) fn no_key(&self, row: &Row) -> String {
         let empty = |column: &&ColumnNo| row.text(self.header.position(**column)).trim().is_empty();
         let names: Vec<String> =
             self.mapping.order.key.iter().filter(empty).map(|column| self.name(*column)).collect();
-        format!("column {} is empty, so the row belongs to no order", names.join(", "))
+        format!("column {} is empty", names.join(", "))
     }
 
     /// Returns the rejection of rows, with card and phone numbers masked.
@@ -94,7 +99,7 @@ impl BoundMapping<'_> {
         if let Some(flaw) = row.flaw {
             return Some(format!("the row {flaw}{}", runs_on()));
         }
-        if row.len() != self.header.width() {
+        if self.is_misshapen(row) {
             let (has, width) = (row.len(), self.header.width());
             return Some(format!("the row has {has} cells under {width} columns{}", runs_on()));
         }

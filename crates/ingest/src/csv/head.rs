@@ -2,8 +2,7 @@
 
 use std::io::{self, Cursor, Read};
 
-use super::mapping::FileFormat;
-use super::rejected_rows::REASON_COLUMN;
+use super::mapping::{FileFormat, REASON_COLUMN};
 use super::row::Rows;
 use crate::file_kind;
 
@@ -30,9 +29,14 @@ impl<R: Read> WithHead<R> {
         WithHead { head: Cursor::new(head), error, rest }
     }
 
+    /// Returns the first bytes.
+    pub(super) fn head(&self) -> &[u8] {
+        self.head.get_ref()
+    }
+
     /// Returns why the bytes are not a CSV report, if they are a file of a known other kind.
     pub(super) fn other_kind(&self) -> Option<String> {
-        let head = self.head.get_ref();
+        let head = self.head();
         if let Some(kind) = file_kind::binary(head) {
             return Some(format!("the report {kind}"));
         }
@@ -43,8 +47,7 @@ impl<R: Read> WithHead<R> {
 
     /// Returns whether the report is a file of rejected rows.
     pub(super) fn is_rejected_file(&self, format: &FileFormat) -> bool {
-        let Ok(mut rows) = Rows::open(self.head.get_ref().as_slice(), &format.of_rejected_rows())
-        else {
+        let Ok(mut rows) = Rows::open(self.head(), &format.of_rejected_rows()) else {
             return false;
         };
         let Ok(Some(header)) = rows.next_row() else { return false };

@@ -2,8 +2,8 @@
 
 use kiosque_model::mask::masked;
 
-use super::mapping::Mapping;
-use super::rejected_rows::{REASON_COLUMN, ROW_COLUMN, RejectedRow};
+use super::mapping::{Mapping, REASON_COLUMN, ROW_COLUMN};
+use super::rejected_rows::RejectedRow;
 use super::row::Row;
 use super::template::ColumnNo;
 
@@ -148,10 +148,6 @@ impl Header {
 /// The header is not text.
 pub(super) fn names_of(row: &Row) -> Result<Vec<String>, Vec<String>> {
     let line = row.line;
-    let first = row.cell(0).unwrap_or_default();
-    if first.starts_with(b"\xff\xfe") || first.starts_with(b"\xfe\xff") {
-        return Err(vec!["the report is UTF-16; save it as UTF-8".to_owned()]);
-    }
     if let Some(flaw) = row.flaw {
         return Err(vec![format!("line {line}: the header {flaw}")]);
     }

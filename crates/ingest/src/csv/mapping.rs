@@ -48,6 +48,11 @@ pub(super) struct LineMapping {
     pub(super) unless_empty: Option<ColumnNo>,
 }
 
+/// The last column of a file of rejected rows: the reason.
+pub(super) const REASON_COLUMN: &str = "kiosque: reason";
+/// The column before it, for mappings that use row numbers.
+pub(super) const ROW_COLUMN: &str = "kiosque: row";
+
 /// How a CSV file is written.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
@@ -99,13 +104,21 @@ fn quote<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u8>, D::Er
     if text.is_empty() { Ok(None) } else { delimiter(text.into_deserializer()).map(Some) }
 }
 
-/// Reads a format whose quote is not its delimiter.
+/// Reads a format whose quote is not its delimiter, and in which rejected rows can be written.
 pub(super) fn file_format<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<FileFormat, D::Error> {
     let format = FileFormat::deserialize(deserializer)?;
     if format.quote == Some(format.delimiter) {
         return Err(D::Error::custom("quote and delimiter are the same character"));
+    }
+    let added = [ROW_COLUMN, REASON_COLUMN];
+    let delimiter = char::from(format.delimiter);
+    if format.quote.is_none() && added.iter().any(|name| name.contains(delimiter)) {
+        return Err(D::Error::custom(format_args!(
+            "{delimiter:?} cannot be the delimiter without a quote: files of rejected rows have \
+             the column {REASON_COLUMN:?}; leave out quote = \"\""
+        )));
     }
     Ok(format)
 }

@@ -11,6 +11,7 @@ use kiosque_store::DatedRate;
 use super::head::WithHead;
 use super::mapping::FileFormat;
 use super::row::{Row, Rows};
+use crate::file_kind;
 
 const COLUMNS: [&str; 3] = ["date", "currency", "usd_per_unit"];
 /// Maximum number of listed errors; further ones are counted.
@@ -41,7 +42,11 @@ pub struct ReadRates {
 /// # Errors
 /// The file cannot be read, or any of its lines is invalid.
 pub fn read_rates(input: impl Read) -> Result<ReadRates, RatesError> {
-    let mut rows = Rows::open(WithHead::read(input), &FileFormat::default())?;
+    let input = WithHead::read(input);
+    if let Some(kind) = file_kind::binary(input.head()) {
+        return Err(RatesError::Invalid(vec![format!("the file {kind}")]));
+    }
+    let mut rows = Rows::open(input, &FileFormat::default())?;
     let Some(header) = rows.next_row()? else {
         return Err(RatesError::Invalid(vec![bad_header("the file is empty")]));
     };
@@ -108,6 +113,9 @@ fn rate(
     // An unquoted decimal comma splits a rate into two cells, and the first looks like a rate.
     if row.len() != width {
         return Err(format!("has {} cells, the header has {width}", row.len()));
+    }
+    if row.cells().any(|cell| std::str::from_utf8(cell).is_err()) {
+        return Err("has bytes that are not UTF-8".to_owned());
     }
     let cell = |place: usize| row.text(place).trim();
     let day = date_of(cell(date))?;
@@ -199,6 +207,15 @@ mod tests {
             ),
         ] {
             assert_eq!(read(text), Err(error.to_owned()));
+        }
+        for (bytes, error) in [
+            (&b"\xff\xfed\0"[..], "the file is UTF-16; save it as UTF-8"),
+            (
+                b"date,currency,usd_per_unit\n2026-01-31,\xff,1\n",
+                "line 2: has bytes that are not UTF-8",
+            ),
+        ] {
+            assert_eq!(read_rates(bytes).expect_err(error).to_string(), error);
         }
         let many = "date,currency,usd_per_unit\n".to_owned() + &"x,y,z\n".repeat(60);
         assert!(read(&many).expect_err("errors").ends_with("… and 10 more"));

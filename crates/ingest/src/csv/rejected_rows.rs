@@ -8,12 +8,7 @@ use std::borrow::Cow;
 
 use csv::{QuoteStyle, WriterBuilder};
 
-use super::mapping::FileFormat;
-
-/// The name of the last column: the reason.
-pub(super) const REASON_COLUMN: &str = "kiosque: reason";
-/// The name of the column before it, for mappings that use row numbers.
-pub(super) const ROW_COLUMN: &str = "kiosque: row";
+use super::mapping::{FileFormat, REASON_COLUMN, ROW_COLUMN};
 
 /// A rejected row, with card and phone numbers masked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,8 @@ use std::vec::IntoIter;
 
 use super::assemble::assemble;
 use super::bound_mapping::{BoundMapping, CheckedRow};
-use super::{MappedOrder, RejectedRows};
+use super::{MappedOrder, OF_ANY_ORDER, RejectedRows};
+use crate::masking::masked_reason;
 
 /// Rows grouped by the key of their order.
 #[derive(Default)]
@@ -77,17 +78,19 @@ impl SeenIds {
         let repeated = format!(
             "gave its device an order with the same orderId already ({id:?} of {device:?})"
         );
-        let other = if first != line {
-            format!("line {first}")
-        } else if earlier.any(|reason| reason.contains(&repeated)) {
+        // Reasons are written with masked digits.
+        let masked = masked_reason(&repeated);
+        let unique = "make orderId unique, or combine the rows by order.key";
+        let reason = if first != line {
+            format!("line {first} {repeated}; {unique}")
+        } else if earlier.clone().any(|reason| reason.contains(&masked)) {
             // The other order was stored by the import of the report.
-            "another line of the report".to_owned()
+            format!("another line of the report {repeated}; {unique}")
+        } else if earlier.any(|reason| reason.contains(OF_ANY_ORDER)) {
+            OF_ANY_ORDER.to_owned()
         } else {
             return Ok(order);
         };
-        let reason = format!(
-            "line {line}: {other} {repeated}; make orderId unique, or combine the rows by order.key"
-        );
-        Err(mapping.reject_rows(&order.rows, &reason))
+        Err(mapping.reject_rows(&order.rows, &format!("line {line}: {reason}")))
     }
 }

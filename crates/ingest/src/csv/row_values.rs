@@ -11,13 +11,14 @@ use super::fields::{Field, FieldValue, Kind, ReadOptions, Source, Spec};
 use super::mapping::NewProduct;
 use super::row::Row;
 use super::template::{ColumnNo, Template};
+use crate::fleet;
 use kiosque_contract::{OrderLine, OrderLineItem};
 
 /// The values of one row.
 pub(super) struct RowValues {
     pub(super) order: OrderLine,
     pub(super) line: Option<OrderLineItem>,
-    pub(super) device: Option<DeviceEntry>,
+    pub(super) device: Option<Result<DeviceEntry, String>>,
     pub(super) product: Option<ProductEntry>,
 }
 
@@ -127,7 +128,8 @@ impl RowReader<'_> {
         self.text(source?).map(|(_, text)| text)
     }
 
-    fn device(&mut self, order: &OrderLine) -> Option<DeviceEntry> {
+    /// Returns the device to create if it is unknown, or why that is not possible.
+    fn device(&mut self, order: &OrderLine) -> Option<Result<DeviceEntry, String>> {
         let new = self.mapping.mapping.device.as_ref()?;
         let code = match DeviceCode::parse(order.device_code.clone()?) {
             Ok(code) => code,
@@ -138,17 +140,11 @@ impl RowReader<'_> {
         };
         let group = match self.plain_text(Some(&new.group)).map(GroupId::parse) {
             Some(Ok(group)) => group,
-            Some(Err(error)) => {
-                self.errors.push(format!("{}: {error}", new.group.path));
-                return None;
-            }
-            None => {
-                self.errors.push(format!("{}: its columns are empty", new.group.path));
-                return None;
-            }
+            Some(Err(error)) => return Some(Err(format!("{}: {error}", new.group.path))),
+            None => return Some(Err(format!("{}: its columns are empty", new.group.path))),
         };
         let name = self.plain_text(new.name.as_ref()).unwrap_or_else(|| code.as_str().to_owned());
-        Some(DeviceEntry {
+        Some(Ok(DeviceEntry {
             code,
             name: Some(name),
             group: Some(group),
@@ -157,7 +153,7 @@ impl RowReader<'_> {
             address: self.plain_text(new.address.as_ref()),
             enabled: None,
             aisles: None,
-        })
+        }))
     }
 
     fn product(&mut self, new: &NewProduct, line: &OrderLineItem) -> Option<ProductEntry> {
@@ -168,15 +164,20 @@ impl RowReader<'_> {
         if let Some(code) = code.and_then(|from| self.value(from, Kind::Currency)?.text()) {
             self.currency = Currency::parse(&code).ok();
         }
-        let price = new.default_price.as_ref();
-        let price = price.and_then(|from| self.value(from, Kind::Amount)?.number());
+        let price = new.default_price.as_ref().and_then(|from| self.price(from));
         let currency = std::mem::replace(&mut self.currency, of_order);
         Some(ProductEntry {
             name: Some(self.plain_text(new.name.as_ref()).unwrap_or(sold_as)),
             category: self.plain_text(new.category.as_ref()),
             currency,
-            default_price: price.map(Minor),
+            default_price: price,
             id,
         })
+    }
+
+    fn price(&mut self, from: &Source) -> Option<Minor> {
+        let price = Minor(self.value(from, Kind::Amount)?.number()?);
+        let checked = fleet::check_price(price);
+        checked.map_err(|error| self.errors.push(format!("{}: {error}", from.path))).ok()
     }
 }

@@ -55,7 +55,7 @@ struct JsonOrder {
     first_line: u64,
     lines: Vec<u64>,
     order: Map<String, Value>,
-    device: Option<DeviceEntry>,
+    device: Option<Result<DeviceEntry, String>>,
     products: Vec<ProductEntry>,
 }
 

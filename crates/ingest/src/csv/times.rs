@@ -96,9 +96,7 @@ impl TimeFormats {
 
 impl TimeFormat {
     fn new(text: String) -> TimeFormat {
-        // In the afternoon, so that hours differ between the 12-hour and the 24-hour clock.
-        let sample = Timestamp::new(981_216_306, 123_456_789).unwrap_or_default();
-        let sample = Zoned::new(sample, TimeZone::UTC);
+        let sample = afternoon();
         let mut given = [false; PARTS.len()];
         let (mut half_given, mut half_known) = (false, false);
         let mut repeated = Vec::new();
@@ -193,8 +191,7 @@ fn format_error(format: &str) -> Option<String> {
             "has the unknown field {unknown}; known fields include %Y %m %d %H %M %S %.f %z"
         ));
     }
-    let sample = Timestamp::from_second(981_173_106).ok()?;
-    let sample = Zoned::new(sample, TimeZone::UTC);
+    let sample = afternoon();
     let Ok(text) = BrokenDownTime::from(&sample).to_string(format) else {
         return Some(format!("is not a time format, such as {EXAMPLE}"));
     };
@@ -207,7 +204,21 @@ fn format_error(format: &str) -> Option<String> {
     if parts.timestamp().is_none() && parts.to_time().is_err() {
         return Some("has minutes or seconds without the hour".to_owned());
     }
+    if parts.hour().is_some_and(|hour| hour != sample.hour()) {
+        return Some(
+            "has an hour of the 12-hour clock (%I) without its half of the day (%p)".into(),
+        );
+    }
+    if parts.hour().is_none() && parts.meridiem().is_some() {
+        return Some("has a half of the day (%p) without the hour".to_owned());
+    }
     None
+}
+
+/// Returns a time at which hours differ between the 12-hour and the 24-hour clock.
+fn afternoon() -> Zoned {
+    let time = Timestamp::new(981_216_306, 123_456_789).unwrap_or_default();
+    Zoned::new(time, TimeZone::UTC)
 }
 
 /// Returns the first unknown field of a format. Names of zones are not read.
@@ -228,8 +239,10 @@ fn instant(parts: &BrokenDownTime, zone: &Zone, text: &str) -> Option<Result<Uni
             None => zone.resolve(civil),
         });
     }
+    let fraction = i128::from(parts.subsec_nanosecond().unwrap_or_default());
+    let nanosecond = parts.to_timestamp().ok()?.as_nanosecond() + fraction;
     // Rounds down, like every other time that the platform reads.
-    let ms = parts.to_timestamp().ok()?.as_nanosecond().div_euclid(1_000_000);
+    let ms = nanosecond.div_euclid(1_000_000);
     let known = i64::try_from(ms).ok().filter(|ms| (0..=UnixMs::MAX.0).contains(ms));
     Some(known.map(UnixMs).ok_or_else(|| TimeError::OutOfRange(text.to_owned())))
 }
@@ -263,6 +276,7 @@ mod tests {
                 Some("2022-07-01T05:30:00.000Z"),
             ),
             (&["%s"], "1656639000", Some("2022-07-01T01:30:00.000Z")),
+            (&["%s%.f"], "1656639000.5209", Some("2022-07-01T01:30:00.520Z")),
             (&[], "2022-07-01", Some("2022-06-30T22:00:00.000Z")),
             (&[], "2022-07-01 00:00:00", Some("2022-06-30T22:00:00.000Z")),
             (&[], "2022-07-01T00:00:00+02:00", Some("2022-06-30T22:00:00.000Z")),
@@ -360,6 +374,8 @@ mod tests {
             ("%F %:Q", "has the unknown field %:Q;"),
             ("%F %E", "has the unknown field %E;"),
             ("%H:%M", "has no date: year, month and day are needed"),
+            ("%F %I:%M", "has an hour of the 12-hour clock (%I) without its half of the day (%p)"),
+            ("%F %p", "has a half of the day (%p) without the hour"),
         ] {
             let error = format_error(bad).expect(bad);
             assert!(error.starts_with(want), "{error}");

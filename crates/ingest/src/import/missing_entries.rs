@@ -21,6 +21,8 @@ pub(super) struct MissingEntries {
     products: Positions,
     /// The stored products without a price.
     unpriced: HashSet<String>,
+    /// The ids of all groups.
+    groups: HashSet<String>,
     /// The entries that an order needs, by its line.
     needed: HashMap<u64, EntryIndexes>,
 }
@@ -59,17 +61,42 @@ impl MissingEntries {
         let priced = store.fleet().product_names().await?.into_keys();
         let priced = priced.filter(|product| !unpriced.contains(product));
         let products = Positions::of_existing(priced);
-        Ok(MissingEntries { devices, products, unpriced, ..MissingEntries::default() })
+        let groups = store.inventory().group_ids().await?.into_values().collect();
+        Ok(MissingEntries { devices, products, unpriced, groups, ..MissingEntries::default() })
+    }
+
+    /// Returns the device of an order as it is to be created; `None` if it exists, or an earlier
+    /// order of the report has described it.
+    ///
+    /// # Errors
+    /// It cannot be created.
+    pub(super) fn new_device(
+        &self,
+        code: &str,
+        device: Option<Result<DeviceEntry, String>>,
+    ) -> Result<Option<DeviceEntry>, String> {
+        let Some(device) = device.filter(|_| !self.devices.by_name.contains_key(code)) else {
+            return Ok(None);
+        };
+        let device = device?;
+        match device.group.as_ref().filter(|group| !self.groups.contains(group.as_str())) {
+            Some(group) => Err(format!("create.device.group: no group {group} is known")),
+            None => Ok(Some(device)),
+        }
     }
 
     /// Adds the entries that a valid order needs.
     pub(super) fn add(
         &mut self,
         first_line: u64,
+        code: &str,
         device: Option<DeviceEntry>,
         products: Vec<ProductEntry>,
     ) {
-        let device = device.and_then(|device| self.device(device));
+        let device = match device {
+            Some(device) => Some(self.add_device(device)),
+            None => self.devices.by_name.get(code).copied().flatten(),
+        };
         let products = products.into_iter().filter_map(|product| self.product(product)).collect();
         let needed = EntryIndexes { device, products };
         if needed != EntryIndexes::default() {
@@ -77,17 +104,12 @@ impl MissingEntries {
         }
     }
 
-    fn device(&mut self, device: DeviceEntry) -> Option<usize> {
+    fn add_device(&mut self, device: DeviceEntry) -> usize {
         let devices = &mut Arc::make_mut(&mut self.fleet).devices;
-        match self.devices.by_name.get(device.code.as_str()) {
-            Some(known) => *known,
-            None => {
-                let position = devices.len();
-                self.devices.by_name.insert(device.code.as_str().to_owned(), Some(position));
-                devices.push(device);
-                Some(position)
-            }
-        }
+        let position = devices.len();
+        self.devices.by_name.insert(device.code.as_str().to_owned(), Some(position));
+        devices.push(device);
+        position
     }
 
     /// Returns the position of a product that does not exist, or that has no price if the order has

@@ -73,11 +73,14 @@ impl Import<'_> {
         let order_id = mapped.order.order_id.clone();
         let order = given_order::check(mapped.order, dates);
         let incoming = order.and_then(|order| {
-            Incoming::of(order, dates.zone, names).map_err(|error| error.to_string())
+            let device = self.missing.new_device(order.device_code.as_str(), mapped.device)?;
+            let incoming = Incoming::of(order, dates.zone, names);
+            Ok((incoming.map_err(|error| error.to_string())?, device))
         });
         match incoming {
-            Ok(incoming) => {
-                self.missing.add(first_line, mapped.device, mapped.products);
+            Ok((incoming, device)) => {
+                let code = incoming.device_code.as_str();
+                self.missing.add(first_line, code, device, mapped.products);
                 if let Some(rows) = &mut self.rows {
                     rows.add(first_line, mapped.rows);
                 }
@@ -109,7 +112,9 @@ impl Import<'_> {
 
     /// Returns an order that is valid and was not stored.
     pub(super) fn rejected(&mut self, line: u64, incoming: &Incoming, reason: &str) -> Rejected {
-        let Some(rows) = &mut self.rows else { return Rejected::order(line, incoming, reason) };
+        let Some(rows) = &mut self.rows else {
+            return Rejected::order(line, incoming, self.store.zone(), reason);
+        };
         Rejected {
             line,
             order_id: Some(incoming.order_id.as_str().to_owned()),

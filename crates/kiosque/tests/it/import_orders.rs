@@ -91,6 +91,32 @@ fn a_dash_reads_standard_input() {
     assert!(!sandbox.path("stdin.rejected.ndjson").exists());
 }
 
+/// An order that the store rejects is written as it would be exported: after the cause is removed,
+/// it is imported with its instants, milliseconds and numbers, also by a strict import.
+#[test]
+fn a_rejected_order_is_imported_unchanged_once_its_device_exists() {
+    let sandbox = sandbox();
+    let twice = "2025-10-26T02:30:00.750+01:00";
+    let line = order("1").replace("\"D1\"", "\"D9\"");
+    let line = line.replace("2026-01-02 03:04:05", twice);
+    assert!(line.contains(twice), "{line}");
+    let file = sandbox.file("orders.ndjson", line + "\n");
+    assert_eq!(sandbox.run(&["import", "orders", &file]).failure().counts(), [0, 0, 0, 1]);
+    let rejected: Value =
+        serde_json::from_str(&sandbox.read("orders.ndjson.rejected.ndjson")).unwrap();
+    let order = &rejected["order"];
+    assert_eq!(order["tradeStartTime"], "2025-10-26T01:30:00.750Z", "{rejected}");
+    assert_eq!((&order["tradeNoIn"], &order["payEndDate"]), (&Value::Null, &Value::Null));
+    let new = "[[device]]\ncode = \"D9\"\nname = \"Nine\"\ngroup = \"north\"\n";
+    let new = sandbox.file("new.toml", new);
+    sandbox.run(&["apply", &new]).success();
+    let again = sandbox.file("again.ndjson", format!("{order}\n"));
+    let ran = sandbox.run(&["import", "orders", &again, "--strict"]).success();
+    assert_eq!(ran.counts(), [1, 0, 0, 0], "{}", ran.stderr);
+    // The file that was rejected is the same order.
+    assert_eq!(sandbox.run(&["import", "orders", &file]).success().counts(), [0, 0, 1, 0]);
+}
+
 /// A card or a phone number in the field of another value, or in a key, is quoted in no message and
 /// in nothing that is stored; the rejected file, whose lines have it, is for its owner alone.
 #[test]

@@ -356,6 +356,21 @@ fn a_report_of_unknown_devices_is_recognized() {
     ]));
 }
 
+/// The group of a device is needed only to create it: an order of a device that exists is imported
+/// without one, and an unknown group rejects only the orders of its device.
+#[test]
+fn a_group_of_a_new_device_rejects_only_orders_of_that_device() {
+    let sandbox = KIOSQUE.sandbox_with(crate::fleet::fleet(), "Europe/Paris");
+    let mapping = "[amount]\nunit = \"minor\"\n[order]\norderId = \"{Id}\"\n\
+        deviceCode = \"{Device}\"\ncurrency = \"EUR\"\ntotalAmount = \"5\"\n\
+        tradeStartTime = \"2026-01-02\"\n[create.device]\ngroup = \"{Group}\"\n";
+    sandbox.file("mapping.toml", mapping);
+    let report = "Id,Device,Group\n1,D1,\n2,D8,nort\n3,D9,north\n4,D9,\n5,D8,\n";
+    sandbox.file("report.csv", report);
+    let said = sandbox.transcript(&[&["import", "orders", "report.csv", "--map", "mapping.toml"]]);
+    insta::assert_snapshot!(said + &sandbox.read("report.csv.rejected.csv"));
+}
+
 /// Orders that the checks of an order, or the store, reject are rows of the rejected file, too.
 #[test]
 fn rejected_orders_of_a_report_are_written_as_its_rows() {

@@ -114,8 +114,10 @@ fn one_bad_row_rejects_its_whole_order_and_no_other() {
     assert_eq!(
         got.reasons(),
         [
-            "line 6: column No is empty, so the row belongs to no order",
-            "line 3: column Price: \"1.001\" is a fraction of a minor unit of USD; \
+            "line 6: column No is empty; the row may belong to any order, so correct it in the \
+             report, and import the report again",
+            "line 4: the row may belong to any order, so correct it in the report, and import the \
+             report again; line 3: column Price: \"1.001\" is a fraction of a minor unit of USD; \
              line 4: the row has 2 cells under 4 columns",
         ]
     );

@@ -76,7 +76,7 @@ fn the_sales_reports_sample_equals_totals_of_simple_code() {
     assert_eq!(order.order["totalAmount"], 375);
     assert_eq!(order.order["payChannelName"], "Cash");
     assert!(!order.order.contains_key("shipmentTime"));
-    let device = order.device.as_ref().expect("a device");
+    let device = order.device.clone().expect("a device").expect("a group");
     assert_eq!(device.name.as_deref(), Some("Station Hall x22 - South"));
     assert_eq!(device.address.as_deref(), Some("Station Hall"));
 

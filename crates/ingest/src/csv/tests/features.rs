@@ -116,7 +116,8 @@ fn keys_that_differ_in_spaces_are_two_orders_unless_the_mapping_trims() {
         A,2022-01-01,b,2\n\
         \x20A,2022-01-01,c,4\n\
         \x20,2022-01-01,d,8\n";
-    let no_key = "line 5: column No is empty, so the row belongs to no order";
+    let no_key = "line 5: column No is empty; the row may belong to any order, so correct it in \
+                  the report, and import the report again";
     let trimming = format!("[report]\ntrim = true\n{KEYED}");
     for (text, want) in [
         (KEYED, &[(" A", vec![2, 4]), ("A", vec![3])][..]),
@@ -267,7 +268,7 @@ fn unknown_devices_and_products_have_the_values_to_create_them() {
         1,2022-01-01,b,1,,north,High St,Ely,,\n";
     let got = outcome(&text, report);
     let order = &got.orders[0];
-    let device = order.device.as_ref().expect("a device");
+    let device = order.device.clone().expect("a device").expect("a group");
     assert_eq!(device.code.as_str(), "m1");
     assert_eq!(device.name.as_deref(), Some("m1"));
     assert_eq!(device.group.as_ref().map(|group| group.as_str()), Some("north"));
@@ -286,6 +287,14 @@ fn unknown_devices_and_products_have_the_values_to_create_them() {
         products,
         [("a", Some("Ay"), Some("food"), Some(150)), ("b", Some("b"), None, None)]
     );
+    // A device that exists needs no group; a price is one that `apply` accepts.
+    let report = report.replace("north", "").replace(",food,1.5", ",food,-1.5");
+    let got = outcome(&text, &report);
+    let price = "create.product.default_price: -150 is not between 0 and 1000000000000 minor units";
+    assert_eq!(got.reasons(), [format!("line 2: {price}; line 3: {price}")]);
+    let got = outcome(&text, report.replace("-1.5", "1.5"));
+    let device = got.orders[0].device.clone().expect("a device");
+    assert_eq!(device, Err("create.device.group: its columns are empty".to_owned()));
 }
 
 #[test]

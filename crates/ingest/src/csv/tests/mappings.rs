@@ -117,6 +117,10 @@ fn an_error_names_its_key_and_what_was_expected() {
     amount: decimal and thousands are neither digits nor a minus
 "#,
     );
+    let error = error_of("report", "quote = \"\"\ndelimiter = \" \"");
+    let want = "report: ' ' cannot be the delimiter without a quote: files of rejected rows have \
+                the column \"kiosque: reason\"; leave out quote = \"\"";
+    assert!(error.starts_with(want), "{error}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Files of rejected rows are read again through the mapping of their report.
 
 use super::*;
+use crate::masking::masked_reason;
 
 /// Returns the rejected rows of a report as a file.
 fn rejected_file(text: &str, report: &[u8]) -> Vec<u8> {
@@ -9,8 +10,9 @@ fn rejected_file(text: &str, report: &[u8]) -> Vec<u8> {
     let rows = reading.rows_of_orders().expect("a header");
     let mut file = rows.format().header();
     for rejected in reading.by_ref().filter_map(Result::err) {
+        let reason = masked_reason(&rejected.reason);
         for row in &rejected.rows {
-            file.extend(rows.format().row(row, &rejected.reason));
+            file.extend(rows.format().row(row, &reason));
         }
     }
     file
@@ -97,6 +99,47 @@ fn an_order_with_the_id_of_another_stays_rejected() {
     for (from, to) in [("\n1,m1,", "\n2,m1,"), ("\n1,m1,", "\n1,m2,")] {
         assert_eq!(outcome(SIMPLE, file.replace(from, to)).orders.len(), 1, "{to}");
     }
+    // The digits of a long id or code are masked in the reason.
+    for (id, device) in [("202603020001", "m1"), ("1", "867530012345678"), ("2026-03-02-0001", "m")]
+    {
+        let row = format!("{id},{device},1,2022-01-01\n");
+        let file = rejected_text(SIMPLE, &format!("Id,Machine,Total,Time\n{row}{row}"));
+        assert_eq!((outcome(SIMPLE, &file).ids(), file.lines().count()), (vec![], 2), "{file}");
+    }
+}
+
+/// The order to which a row without a key, or with cells under other columns, belongs may be stored
+/// without it. Corrected alone, the row would replace that order.
+#[test]
+fn a_row_that_may_belong_to_any_order_is_not_imported_alone() {
+    let row = |place: &str, price: &str, no: &str| format!("2022-01-01,{place},{price},{no}\n");
+    let [comma, unkeyed] = [row("Ely, High St", "2.5", "1"), row("a", "3", "")];
+    let header = "Time,Goods,Price,No\n";
+    let report = header.to_owned() + &row("a", "1", "1") + &comma + &row("a", "1", "2") + &unkeyed;
+    assert_eq!(outcome(KEYED, &report).ids(), ["1", "2"]);
+    let file = rejected_text(KEYED, &report);
+    let any = "the row may belong to any order, so correct it in the report, and import the report \
+               again";
+    assert_eq!(
+        file,
+        format!(
+            "Time,Goods,Price,No,kiosque: reason\n\
+             {},\"line 5: column No is empty; {any}\"\n\
+             {},\"line 3: {any}; line 3: the row has 5 cells under 4 columns\"\n",
+            unkeyed.trim_end(),
+            comma.trim_end(),
+        )
+    );
+    let correct = |text: &str| text.replace("Ely, High", "Ely High").replace("a,3,", "a,3,2");
+    let mut file = correct(&file);
+    for _ in 0..2 {
+        assert_eq!(outcome(KEYED, &file).ids(), [""; 0], "{file}");
+        file = rejected_text(KEYED, &file);
+        assert_eq!(file.matches(any).count(), 2, "{file}");
+    }
+    let whole = outcome(KEYED, correct(&report));
+    let totals: Vec<_> = whole.orders.iter().map(|one| &one.order["totalAmount"]).collect();
+    assert_eq!(totals, [350, 400]);
 }
 
 #[test]
