@@ -36,6 +36,7 @@ impl Locale {
             let (tag, weight) = choice.split_once(';').unwrap_or((choice, "q=1"));
             let weight = weight.trim().strip_prefix(['q', 'Q']).and_then(|it| it.strip_prefix('='));
             let weight = weight.and_then(|weight| weight.parse::<f32>().ok());
+            let weight = weight.filter(|weight| *weight <= 1.0);
             let primary = tag.trim().split(['-', '_']).next().unwrap_or_default();
             let spoken = match primary.to_ascii_lowercase().as_str() {
                 "en" => Some(Locale::En),
@@ -256,6 +257,8 @@ mod tests {
             ("en;q=0", None),
             ("en;q=x", None),
             ("zh;q=nan", None),
+            ("en;q=0.2, zh;q=1.5", Some(Locale::En)),
+            ("zh;q=inf, en", Some(Locale::En)),
             ("", None),
         ] {
             assert_eq!(Locale::best_match(header), want, "{header:?}");

@@ -196,14 +196,13 @@ impl<'a> Call<'a> {
             TokenRule::OrMissing => Refusal::TokenMissing,
             TokenRule::OrInvalid | TokenRule::Ignored => Refusal::TokenInvalid,
         };
-        let mut values = self.head.headers.get_all(TOKEN_HEADER).iter();
+        // HTTP/1.1 leaves out blanks around a value, and HTTP/2 does not.
+        let values = self.head.headers.get_all(TOKEN_HEADER).iter();
+        let mut values = values.map(|value| value.as_bytes().trim_ascii());
         match (values.next(), values.next()) {
-            (None, _) => Err(when_missing),
-            (Some(value), None) if value.is_empty() => Err(when_missing),
-            (Some(value), None) => {
-                PresentedToken::read(value.as_bytes()).ok_or(Refusal::TokenInvalid)
-            }
-            (Some(_), Some(_)) => Err(Refusal::TokenInvalid),
+            (None | Some(b""), None) => Err(when_missing),
+            (Some(value), None) => PresentedToken::read(value).ok_or(Refusal::TokenInvalid),
+            (_, Some(_)) => Err(Refusal::TokenInvalid),
         }
     }
 

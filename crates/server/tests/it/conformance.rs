@@ -15,7 +15,7 @@ use kiosque_conformance::{
     Answer, Checked, Checker, Credentials, Effect, Mark, Outcome, Scope, Transport, all,
 };
 use kiosque_https_client::{HttpsClient, trust};
-use kiosque_testkit::{FleetToml, OrderLine, TestServer};
+use kiosque_testkit::{FleetToml, OrderLine, ServerOptions, TestServer};
 use plant::Plant;
 
 const CONTRACT: Scope = Scope { sessions: Effect::ChangesSession, marks: Mark::Contract };
@@ -25,6 +25,10 @@ const EVERY_RULE: Scope = Scope { sessions: Effect::ChangesSession, marks: Mark:
 /// number of pairs of accounts: `walker0` has two of the groups, with the empty one between them,
 /// `other0` the third, and so on.
 async fn server(accounts: usize) -> TestServer {
+    server_with(accounts, ServerOptions::default()).await
+}
+
+async fn server_with(accounts: usize, options: ServerOptions) -> TestServer {
     let mut fleet = FleetToml::new()
         .group("east", "East")
         .group("empty", "Empty")
@@ -39,7 +43,7 @@ async fn server(accounts: usize) -> TestServer {
         fleet = fleet.cheap_account(&format!("walker{number}"), &["east", "empty", "west"]);
         fleet = fleet.cheap_account(&format!("other{number}"), &["north"]);
     }
-    let server = TestServer::start(fleet).await;
+    let server = TestServer::start_on(fleet, options).await;
     server.set_rates(&[("EUR", "2026-01-01", "1.5")]).await;
     let order = |id: String, device, (goods, price): (&str, i64)| {
         let number = id.replace('o', "t");
@@ -96,6 +100,21 @@ async fn the_server_follows_every_rule() {
     let mut checker = Checker::new(client(&server), first, server.now()).with_second(second);
     let checked = checker.run(all(), EVERY_RULE).await.unwrap();
     assert_eq!((not_met(&checked).len(), checked.len()), (0, all().count()), "{checked:#?}");
+}
+
+/// A largest page below the default is found: the rules expect the devices that there are, and
+/// report the sizes of PAGE-1 and PAGE-2 alone.
+#[tokio::test]
+async fn a_server_with_a_small_largest_page_breaks_no_rule_of_its_devices() {
+    let mut options = ServerOptions::default();
+    options.settings.limits.page_size_max = 5;
+    let server = server_with(1, options).await;
+    let [first, second] = &accounts(0);
+    let mut checker = Checker::new(client(&server), first, server.now()).with_second(second);
+    let checked = checker.run(all(), EVERY_RULE).await.unwrap();
+    let broken = checked.iter().filter(|it| matches!(it.outcome, Outcome::Broken(_)));
+    let broken: Vec<_> = broken.map(|it| it.rule.id).collect();
+    assert_eq!(broken, ["pages.defaults", "pages.positive"], "{checked:#?}");
 }
 
 /// Answers that say nothing: a success, and a refusal.

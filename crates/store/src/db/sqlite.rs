@@ -292,7 +292,8 @@ fn connect(path: &Path, wait: Duration) -> Result<Connection, Error> {
 }
 
 fn configured(connection: Connection, wait: Duration) -> Result<Connection, Error> {
-    connection.busy_timeout(wait)?;
+    // SQLite counts milliseconds in 32 bits, which is 24 days.
+    connection.busy_timeout(wait.min(Duration::from_millis(i32::MAX.unsigned_abs().into())))?;
     // Closing it copies no log to a file that may have been overwritten meanwhile.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     // Keeps one plan for each statement. Otherwise SQLite may plan again for new parameters.

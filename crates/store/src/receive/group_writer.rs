@@ -237,11 +237,17 @@ impl<'a> GroupWriter<'a> {
         if new.seq <= blocked_seq && new.trade_start != stored.trade_start {
             self.blocks.insert(ownership.device, new.seq);
         }
+        let new_sale = || {
+            let sale = new.sale_at.map(|at| sale::sale_of(new.record.text().as_bytes(), at));
+            sale.transpose()
+        };
         if let Some(at) = stored.sale_at {
             let old = sale::sale_of(stored.record.text().as_bytes(), at)?;
             self.sums.count(self.batch.zone, ownership.device, &old, -1);
-            let new_sale = new.sale_at.map(|at| sale::sale_of(new.record.text().as_bytes(), at));
-            self.sums.correct_goods_names(&old, new_sale.transpose()?.as_ref());
+            self.sums.correct_goods_names(&old, new_sale()?.as_ref());
+        } else if !order.nameless_lines.is_empty() {
+            // Lines without a name keep the name of the order that was not a sale.
+            new_sale()?.iter().for_each(|sale| self.sums.record_goods_names(sale));
         }
         self.count_sale(ownership.device, order.sale.as_ref());
         self.refunding += i64::from(new.is_refunding()) - i64::from(stored.is_refunding());

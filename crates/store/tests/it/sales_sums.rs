@@ -124,6 +124,19 @@ async fn a_name_without_a_sale_remains_until_the_next_sale() {
     assert_eq!(fixture.query("select goods_name from goods_names"), ["First"]);
 }
 
+/// DASH-17: a line of an order that was not a sale keeps its name when the order is paid by an
+/// update without names, and so do the goods.
+#[tokio::test]
+async fn an_order_that_is_paid_later_gives_the_name_that_it_had_before() {
+    let fixture = TestStore::with_fleet().await;
+    let no_sale = cancelled(order("o1", "d1", 2_000), named_sale(2_000, &["Water"]));
+    receive(&fixture.store, vec![no_sale]).await;
+    assert_eq!(fixture.query("select goods_name from goods_names"), [""; 0]);
+    let nameless = entries::sale(2_000, "EUR", &[("x", 1, 5)]);
+    receive(&fixture.store, vec![sold(order("o1", "d1", 2_000), nameless)]).await;
+    assert_eq!(fixture.query("select goods_name from goods_names"), ["Water"]);
+}
+
 /// The best sellers of 1970: goods, items and devices.
 async fn best(
     store: &Store,

@@ -137,13 +137,14 @@ pub(crate) async fn await_frame(wire: &mut Wire, kind: u8, stream: u32) -> Vec<u
 #[tokio::test]
 async fn http2_gives_the_same_answers() {
     let (server, token) = catalog::open_to_ops().await;
-    let deep = "[".repeat(100_000);
+    let (deep, blank_after) = ("[".repeat(100_000), format!("{token} \t"));
     let cases: &[(&str, Option<&str>, &str)] = &[
         (DEVICES_PATH, Some(&token), "{}"),
         (ORDERS_PATH, Some(&token), r#"{"deviceCode":"H-1"}"#),
         (DETAIL_PATH, Some(&token), r#"{"tradeNoOut":"T-1"}"#),
         (DEVICES_PATH, Some(&token), r#"{"groupId":7}"#),
         (DEVICES_PATH, Some(&token), &deep),
+        (DEVICES_PATH, Some(&blank_after), "{}"),
         (DEVICES_PATH, Some("nonsense"), "{}"),
         (DEVICES_PATH, None, "{}"),
         (SWITCH_PATH, None, "{}"),
