@@ -4,7 +4,7 @@
 use kiosque_locale::Locale;
 use maud::html;
 
-use crate::frame::{Theme, brand, document};
+use crate::frame::{Section, Theme, brand, document};
 use crate::text::texts;
 
 texts! {
@@ -17,7 +17,7 @@ pub fn page(language: Locale, theme: Theme, address: &str) -> String {
     let heading = OPENING.of(language);
     let body = html! {
         main.sign-in #main {
-            (brand())
+            (brand(Section::Overview))
             h1 { (heading) }
             p { a href=(address) { (CONTINUE.of(language)) } }
         }

@@ -153,6 +153,12 @@ impl Section {
     /// All sections, in the order of the navigation.
     pub const ALL: &[Section] = Section::VARIANTS;
 
+    /// Returns the first section that a person may see.
+    pub fn first(rights: &Rights) -> Section {
+        let mut permitted = Section::ALL.iter().filter(|section| rights.contain(section.right()));
+        permitted.next().copied().unwrap_or(Section::Overview)
+    }
+
     /// Returns the path of its first page, the right that its pages require, and its name.
     const fn entry(self) -> (&'static str, Right, Text) {
         match self {
@@ -209,7 +215,7 @@ impl Frame<'_> {
         let body = html! {
             a.skip href="#main" { (self.say(SKIP)) }
             header.side {
-                (brand())
+                (brand(Section::first(self.rights)))
                 @if self.rights.contain(Right::Read) { (self.search()) }
                 (self.navigation())
             }
@@ -311,10 +317,10 @@ pub(crate) fn preferences(language: Locale, theme: Theme, address: &str) -> Mark
     }
 }
 
-/// Returns the product's name with its logo.
-pub(crate) fn brand() -> Markup {
+/// Returns the product's name with its logo, as a link to the first page that a person may see.
+pub(crate) fn brand(home: Section) -> Markup {
     html! {
-        a.brand href=(Section::Overview.path()) {
+        a.brand href=(home.path()) {
             svg viewBox="0 0 20 20" aria-hidden="true" {
                 rect width="20" height="20" rx="5" {}
                 path d="M5 8h10M5 12h10M8 5v10M12 5v10" {}

@@ -212,7 +212,7 @@ impl Period {
 }
 
 /// Parses a day in the range of years that the platform supports.
-pub(crate) fn day(text: &str) -> Option<Day> {
+pub fn day(text: &str) -> Option<Day> {
     let digits = text.bytes().enumerate().all(|(at, byte)| match at {
         4 | 7 => byte == b'-',
         _ => byte.is_ascii_digit(),

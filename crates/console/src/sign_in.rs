@@ -3,7 +3,7 @@
 use kiosque_locale::Locale;
 use maud::{Markup, html};
 
-use crate::frame::{Theme, brand, document, preferences};
+use crate::frame::{Section, Theme, brand, document, preferences};
 use crate::text::{Text, texts};
 
 texts! {
@@ -85,7 +85,7 @@ pub fn page(view: &SignIn<'_>) -> String {
     let say = |text: Text| text.of(view.language);
     let body = html! {
         main.sign-in #main {
-            (brand())
+            (brand(Section::Overview))
             div.card {
                 h1 { (say(SIGN_IN)) }
                 @if let Some(notice) = view.notice {

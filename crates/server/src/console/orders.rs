@@ -2,8 +2,9 @@
 
 use kiosque_console::order::{self, Arrived, Order};
 use kiosque_console::orders::{self, Fields, Found, Orders, Searched};
+use kiosque_console::period::day;
 use kiosque_model::order::{PayStatus, ShipmentStatus};
-use kiosque_model::{DeviceCode, GroupId, GroupNo, OrderId};
+use kiosque_model::{DeviceCode, GroupId, GroupNo, OrderId, UnixMs};
 use kiosque_store::{
     ARRIVAL_MAX_MS, Arrival, DeviceOrders, FoundOrders, Listing, NumberedOrders, OrderFilter,
     OrderPlace, OrderPosition, OrderSource, OrdersOf, Oversight, Span,
@@ -11,7 +12,6 @@ use kiosque_store::{
 
 use super::choices::{choice, chosen, format};
 use super::fields::Fields as Query;
-use super::overview;
 use super::reply::Reply;
 use super::request::SignedIn;
 use crate::failure::Failure;
@@ -137,15 +137,16 @@ fn filter(caller: &SignedIn<'_>, query: &Query) -> Result<OrderFilter, Failure> 
     })
 }
 
-/// Returns the span of the days of a query; `None` without any.
+/// Returns the span of the days of a query, which may be open at one end; `None` without any.
 fn span(caller: &SignedIn<'_>, query: &Query) -> Result<Option<Span>, Failure> {
-    if query.trimmed("from").is_none() && query.trimmed("to").is_none() {
+    let zone = caller.call.app.store.zone();
+    let (first, last) = (query.parsed("from", day)?, query.parsed("to", day)?);
+    if first.is_none() && last.is_none() {
         return Ok(None);
     }
-    let zone = caller.call.app.store.zone();
-    let period = overview::period(query, zone.day_of(caller.call.now))?;
-    let (start, end) = (zone.start_of(period.first()), zone.start_of(period.last().next()));
-    Ok(Some(Span { start, end }))
+    let start = first.map_or(UnixMs(0), |first| zone.start_of(first));
+    let end = last.map_or(UnixMs::MAX, |last| zone.start_of(last.next()));
+    if start >= end { Err(Failure::Parameter("from")) } else { Ok(Some(Span { start, end })) }
 }
 
 /// Parses the key of a list of a device: the number of a group, and a sequence number in it.

@@ -85,9 +85,8 @@ pub(super) async fn sign_out(caller: &SignedIn<'_>) -> Result<Reply, Failure> {
 /// Returns the page to show after signing in: the page in the form, or the first one that the key
 /// permits.
 fn landing(fields: &Fields, rights: &Rights) -> String {
-    let first = Section::ALL.iter().find(|section| rights.contain(section.right()));
-    let first = first.unwrap_or(&Section::Overview).path();
-    return_page(fields).map_or_else(|| first.to_owned(), |path| path.as_str().to_owned())
+    let path = return_page(fields).map(|path| path.as_str().to_owned());
+    path.unwrap_or_else(|| Section::first(rights).path().to_owned())
 }
 
 fn return_page(fields: &Fields) -> Option<ReturnPath> {

@@ -66,6 +66,29 @@ async fn orders_are_listed_by_state_and_day_without_a_device() {
     assert!(list.contains("<option value=\"unpaid\" selected>"), "{list}");
 }
 
+/// A day at one end of the list leaves the other end open, however far it is.
+#[tokio::test]
+async fn days_of_orders_are_open_at_an_end_that_is_not_given() {
+    let server = TestServer::start(fleet()).await;
+    let order = |id: &str, start: &str| OrderLine::new(id, "D1", start).amount("USD", 940);
+    let orders = [order("ahead", "2026-03-03 01:00:00"), order("old", "2001-03-02 08:00:00")];
+    server.import_valid(orders.map(|order| order.to_string()).concat()).await;
+    let key = server.create_key_named("office", "read").await;
+    let mut browser = Browser::signed_in(&server, &key).await;
+    for (query, expected) in [
+        ("from=2026-03-01", &["ahead"][..]),
+        ("to=2026-03-02", &["old"]),
+        ("from=2001-03-01", &["ahead", "old"]),
+        ("from=2001-03-01&to=2026-03-03", &["ahead", "old"]),
+    ] {
+        let mut found = ids(&mut browser, query).await;
+        found.sort();
+        assert_eq!(found, expected, "{query}");
+    }
+    let wrong = browser.get("/console/orders?from=2026-03-03&to=2026-03-02").await;
+    assert_eq!(wrong.status, 400, "{}", wrong.text);
+}
+
 /// Of the orders with a number, the other fields select before the limit; the page and its file say
 /// that there may be more, and the search of every page leads to them.
 #[tokio::test]

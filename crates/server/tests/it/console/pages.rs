@@ -78,6 +78,13 @@ async fn rights_decide_what_is_shown() {
             let reply = browser.get(path).await;
             let is_permitted = may == right;
             assert_eq!(reply.status, if is_permitted { 200 } else { 403 }, "{may}: {path}");
+            // A key that has the right of no page is led to the overview, which says so.
+            let home = match may {
+                "audit" | "keys" => format!("/console/{may}"),
+                _ => "/console/".to_owned(),
+            };
+            let brand = format!("<a class=\"brand\" href=\"{home}\">");
+            assert!(reply.text.contains(&brand), "{may}: {path}: {}", reply.text);
             for (other, right) in &pages[..5] {
                 let has_link = reply.text.contains(&format!("href=\"{other}\""));
                 assert_eq!(has_link, may == *right, "{may}: {path} links to {other}");
