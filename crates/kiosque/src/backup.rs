@@ -47,7 +47,7 @@ pub(crate) async fn run(
     }
     let file = directory.file_at(Clock::System.now())?;
     back_up(&store, file.clone()).await?;
-    let removed = directory.remove_old(&file, keep);
+    let removed = directory.remove_old(&file, Clock::System.now(), keep);
     for old in removed.context("the backup is complete, but older ones could not be removed")? {
         print_line!("removed {}", old.display())?;
     }

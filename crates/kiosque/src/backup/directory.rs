@@ -16,6 +16,9 @@ pub(super) struct BackupDirectory(PathBuf);
 impl BackupDirectory {
     /// Returns the directory, which must exist: one that is not mounted is not replaced.
     pub(super) fn open(path: PathBuf) -> anyhow::Result<BackupDirectory> {
+        if path.exists() && !path.is_dir() {
+            bail!("{} is not a directory, which --keep needs", path.display());
+        }
         if !path.is_dir() {
             bail!("{}: the directory does not exist; create it first", path.display());
         }
@@ -29,28 +32,35 @@ impl BackupDirectory {
     }
 
     /// Removes backups until `keep` are left: `newest`, and the latest of the others. Those with a
-    /// later time than `newest` count as the oldest: the clock was ahead when they were made.
-    /// Returns the removed backups, oldest first.
+    /// later time than `now` count as the oldest: the clock was ahead when they were made. Those
+    /// that another backup has made since `newest` count, and are left to it. Returns the removed
+    /// backups, oldest first.
     pub(super) fn remove_old(
         &self,
         newest: &Path,
+        now: UnixMs,
         keep: NonZeroUsize,
     ) -> anyhow::Result<Vec<PathBuf>> {
+        let now = self.file_at(now)?;
         let names = self.names()?;
-        let mut others: Vec<(bool, PathBuf)> = names
+        let backups = names
             .iter()
             .filter(|name| time_of(name).is_some())
             .map(|name| self.0.join(name))
-            .filter(|path| path != newest && is_file(path))
-            .map(|path| (path.as_path() < newest, path))
-            .collect();
+            .filter(|path| is_file(path));
         // Names sort by time.
-        others.sort();
-        others.truncate(others.len().saturating_sub(keep.get() - 1));
+        let (newer, mut others): (Vec<_>, Vec<_>) =
+            backups.partition(|path| (newest..=now.as_path()).contains(&path.as_path()));
+        others.sort_by_key(|path| (path.as_path() < newest, path.clone()));
+        others.truncate((newer.len() + others.len()).saturating_sub(keep.get()));
         let mut removed = Vec::new();
-        for (_, path) in others {
-            fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
-            removed.push(path);
+        for path in others {
+            match fs::remove_file(&path) {
+                Ok(()) => removed.push(path),
+                // Another backup has removed it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => bail!("cannot remove {}: {error}", path.display()),
+            }
         }
         Ok(removed)
     }
@@ -103,6 +113,34 @@ fn time_of(name: &str) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Two backups at once keep the number that was asked for, in any order of their removals; one
+    /// of a clock that was ahead is the first to go.
+    #[test]
+    fn backups_at_once_do_not_remove_one_another() {
+        let name = |second: i64| file_name(Timestamp::from_second(second).unwrap());
+        for (keep, made, left) in [
+            (1, [2, 3], vec![3]),
+            (1, [3, 2], vec![3]),
+            (2, [2, 3], vec![2, 3]),
+            (2, [3, 2], vec![2, 3]),
+            (3, [2, 3], vec![1, 2, 3]),
+        ] {
+            let parent = tempfile::tempdir().unwrap();
+            let directory = BackupDirectory::open(parent.path().to_owned()).unwrap();
+            for second in [1, 2, 3, 9] {
+                fs::write(parent.path().join(name(second)), "a backup").unwrap();
+            }
+            for newest in made {
+                let newest = parent.path().join(name(newest));
+                let keep = NonZeroUsize::new(keep).unwrap();
+                directory.remove_old(&newest, UnixMs(4_000), keep).unwrap();
+            }
+            let mut found = directory.names().unwrap();
+            found.sort();
+            assert_eq!(found, left.into_iter().map(name).collect::<Vec<_>>(), "{keep} {made:?}");
+        }
+    }
 
     #[test]
     fn only_names_of_this_form_are_backups() {
