@@ -108,15 +108,30 @@ fn a_certificate_is_read_again_when_it_changes_and_on_hangup() {
     served.signal("HUP");
     served.stderr_until("the certificate was reloaded");
 
+    // The opening of a pipe waits for its other end.
+    let pipe = sandbox.path("pipe");
+    Ran::of(Command::new("mkfifo").arg(&pipe)).success();
+    let certificate = sandbox.path("certificate");
+    std::fs::rename(sandbox.certificate(), &certificate).unwrap();
+    std::fs::rename(pipe, sandbox.certificate()).unwrap();
+    served.stderr_until("cert.pem: is not a file");
+    open.log_in("walker", "secret");
+    std::fs::rename(certificate, sandbox.certificate()).unwrap();
+    wait_until("the certificate is read again", || {
+        served.stderr().matches("the certificate was reloaded").count() == 2
+    });
+
     let old = std::fs::read(sandbox.certificate()).unwrap();
     // Moved into place: a file that is written there could be read half written.
     let garbage = sandbox.file("moving", "garbage");
     std::fs::rename(garbage, sandbox.certificate()).unwrap();
-    served.stderr_until("the current one stays in use");
+    wait_until("the garbage is read", || {
+        served.stderr().matches("the current one stays in use").count() == 2
+    });
     // Usually longer than until the file is looked at again.
     std::thread::sleep(Duration::from_millis(1_500));
     let said = served.stderr();
-    assert_eq!(said.matches("the current one stays in use").count(), 1, "{said}");
+    assert_eq!(said.matches("the current one stays in use").count(), 2, "{said}");
     served.trust(sandbox.file("old.pem", old).as_ref());
     served.connect().log_in("walker", "secret");
 
@@ -126,7 +141,7 @@ fn a_certificate_is_read_again_when_it_changes_and_on_hangup() {
         std::fs::rename(&moving, sandbox.data().join(name)).unwrap();
     }
     wait_until("the new certificate is read", || {
-        served.stderr().matches("the certificate was reloaded").count() == 2
+        served.stderr().matches("the certificate was reloaded").count() == 3
     });
     served.trust(&sandbox.certificate());
     served.connect().log_in("walker", "secret");
