@@ -121,7 +121,8 @@ fn run(cli: Cli, given: Given) -> anyhow::Result<CommandOutcome> {
     let runtime = threads.build().context("cannot start threads")?;
     let (is_timed, begun) = (cli.command.is_timed(), Instant::now());
     match runtime.block_on(dispatch(cli.command, settings)) {
-        Err(error) if format == LogFormat::Json => {
+        // A filter that hides errors does not hide the result of a command.
+        Err(error) if format == LogFormat::Json && tracing::enabled!(tracing::Level::ERROR) => {
             tracing::error!("{}", describe(&error));
             Ok(CommandOutcome::Partial)
         }

@@ -206,7 +206,7 @@ async fn open(
 }
 
 /// Returns the time zone of `--timezone`.
-fn wanted_zone(settings: &Settings) -> anyhow::Result<Option<Zone>> {
+pub(crate) fn wanted_zone(settings: &Settings) -> anyhow::Result<Option<Zone>> {
     let zone = settings.common.timezone.as_deref().map(Zone::named).transpose();
     zone.map_err(|error| anyhow::anyhow!("{}: {error}", settings.source("timezone")))
 }

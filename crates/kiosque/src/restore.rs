@@ -38,8 +38,8 @@ pub(crate) async fn run(
     create_directory(stage)?;
     let _lock = ServerLock::take(stage, "restore")?;
     let _removed_at_the_end = scratch.clone().map(Removed);
-    let now = Clock::System.now();
-    let staged = match stage_backup(&file, stage, now).await {
+    let (zone, now) = (open::wanted_zone(settings)?, Clock::System.now());
+    let staged = match stage_backup(&file, stage, zone.as_ref(), now).await {
         Err(RestoreError::Damaged(differences)) => {
             for difference in &differences {
                 print_line!("{}", printable(difference))?;
@@ -93,15 +93,16 @@ impl Drop for Removed {
 
 /// Prints what to do next, and how to go back.
 fn explain(directory: &Path, aside: Option<&str>) {
-    let shown = directory.display();
+    // In single quotes, as a shell reads them.
+    let shown = directory.display().to_string().replace('\'', r"'\''");
     eprint_line!(
         "next: start the server; send the orders since the backup again, end sessions and revoke \
          keys that were ended or revoked since"
     );
     if let Some(aside) = aside {
         eprint_line!(
-            "to go back: stop the server, and run: cd {shown} && mkdir restored && mv kiosque.db* \
-             restored/ && mv {aside}/kiosque.db* ."
+            "to go back: stop the server, and run: cd '{shown}' && mkdir {aside}/restored && \
+             mv kiosque.db* {aside}/restored/ && mv {aside}/kiosque.db* ."
         );
     }
 }

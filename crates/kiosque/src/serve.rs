@@ -36,6 +36,8 @@ const CLOCK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(crate) async fn run(settings: Settings) -> anyhow::Result<()> {
+    // SIGHUP does not end a server that waits for its database: the handler stays installed.
+    drop(signal(SignalKind::hangup())?);
     let directory = open::directory(&settings)?;
     let server = settings.server()?;
     let _lock = open::lock_to_serve(&directory, &settings)?;

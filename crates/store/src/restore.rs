@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use kiosque_model::UnixMs;
+use kiosque_model::{UnixMs, Zone};
 use rustix::fs::{FlockOperation, fcntl_lock};
 
 use crate::db::{
@@ -67,6 +67,7 @@ pub struct Staged {
 pub async fn stage_backup(
     backup: &Path,
     directory: &Path,
+    zone: Option<&Zone>,
     now: UnixMs,
 ) -> Result<Staged, RestoreError> {
     let stage = directory.join(STAGE);
@@ -83,7 +84,7 @@ pub async fn stage_backup(
         place: StoreLocation::Directory(&stage),
         when_absent: WhenAbsent::Refuse,
         changes: Changes::Stored,
-        zone: None,
+        zone,
         wait: Duration::from_secs(30),
         lease: SessionLease::default(),
         now,

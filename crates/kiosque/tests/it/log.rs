@@ -111,6 +111,9 @@ fn the_log_is_json_on_request() {
     let line: Value = serde_json::from_str(&ran.stderr).unwrap();
     assert_eq!(line["level"], "ERROR", "{line}");
     assert_eq!(line["message"], "--tls-cert and --tls-key must be given together");
+    // A filter of the log does not hide it.
+    let ran = sandbox.run(&["restore", "nothing.db", "--log-format", "json", "--log", "off"]);
+    assert!(ran.failure().stderr.contains("nothing.db"));
 }
 
 /// Start lines have the time and the level of the log, and its filter holds for them.

@@ -79,6 +79,16 @@ fn a_backup_takes_the_place_of_data_and_the_way_back_is_open() {
 
     go_back(&ran.stderr);
     assert_eq!(sandbox.verified(), 620);
+    let odd = sandbox.path("the operator's data");
+    let restore = || {
+        let mut restore = KIOSQUE.command();
+        restore.arg("restore").arg(sandbox.path("monday.db")).arg("--data").arg(&odd);
+        Ran::of(&mut restore).success().stderr
+    };
+    restore();
+    for _ in 0..2 {
+        go_back(&restore());
+    }
 }
 
 /// A restore that was killed between its moves is repeated: the database and the log of the old
@@ -86,6 +96,8 @@ fn a_backup_takes_the_place_of_data_and_the_way_back_is_open() {
 #[test]
 fn a_restore_that_was_killed_between_its_moves_does_not_split_the_old_data() {
     let sandbox = backed_up();
+    let zone = sandbox.run(&["restore", "monday.db", "--timezone", "UTC"]).failure().stderr;
+    assert!(zone.contains("the time zone of this data is Europe/Paris, not UTC"), "{zone}");
     let log = log_of_killed_server(&sandbox);
     let aside = ["02", "03"].map(|day| {
         let aside = sandbox.data().join(format!("replaced-202601{day}T030405.006Z"));

@@ -180,6 +180,14 @@ fn the_time_zone_is_recorded_once_and_another_one_is_refused_with_both_named() {
     assert!(ran.stderr.contains("is UTC, not Europe/Paris"), "{}", ran.stderr);
 }
 
+/// SQLite counts the milliseconds of a wait in 32 bits.
+#[test]
+fn a_request_may_wait_for_the_store_for_months() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let served = sandbox.serve_with(&["--store-wait", "60d"]);
+    served.connect().log_in("walker", "secret");
+}
+
 #[test]
 fn a_server_speaks_its_default_locale() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");

@@ -209,6 +209,8 @@ fn a_server_that_starts_before_its_database_waits_for_it() {
     let mut served = node.spawn(&SERVE);
     served.stderr_until("waiting for the database: 127.0.0.1:");
     assert!(!served.stderr().contains("/v8"), "it listens: {}", served.stderr());
+    // It means to read the certificate again, which the server has not read yet.
+    served.signal("HUP");
     server.start_again().unwrap();
     served.wait_for_address();
     log_in(&mut served.connect(), "guest");
