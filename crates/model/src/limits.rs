@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::setting::{self, duration, positive, positive_duration};
+use crate::setting::{self, at_most, duration, positive, positive_at_most, positive_duration};
+
+/// The maximum of the settings that count concurrent work.
+const CONCURRENT_MAX: usize = 1_000_000;
 
 /// The limits of a server.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
@@ -17,8 +20,8 @@ pub struct Limits {
     pub body_max_bytes: usize,
     /// Maximum nesting depth of a JSON body.
     ///
-    /// The outermost object has depth 1.
-    #[arg(long, default_value_t = 32, value_parser = positive::<usize>)]
+    /// The outermost object has depth 1. The JSON parser allows 127.
+    #[arg(long, default_value_t = 32, value_parser = positive_at_most::<127>)]
     pub json_max_depth: usize,
     /// Largest page size.
     #[arg(long, default_value_t = 1_000, value_parser = positive::<i64>)]
@@ -44,7 +47,7 @@ pub struct Limits {
     /// Concurrent connections of a listener.
     ///
     /// Further connections wait in the backlog of the listening socket.
-    #[arg(long, default_value_t = 10_000, value_parser = positive::<usize>)]
+    #[arg(long, default_value_t = 10_000, value_parser = positive_at_most::<CONCURRENT_MAX>)]
     #[arg(help_heading = "Network")]
     pub connections_max: usize,
     /// Concurrent connections of one source to a listener.
@@ -102,11 +105,12 @@ pub struct Limits {
     /// at least 1].
     ///
     /// A source is known to an account after a login to it.
-    #[arg(long, default_value_t = spare_cores(), value_parser = positive::<usize>)]
+    #[arg(long, default_value_t = spare_cores(), value_parser = positive_at_most::<CONCURRENT_MAX>)]
     #[arg(help_heading = "Logins")]
     pub hash_slots: usize,
     /// Logins that may wait for a hash slot, separately for known sources and all others.
-    #[arg(long, default_value_t = 64, help_heading = "Logins")]
+    #[arg(long, default_value_t = 64, value_parser = at_most::<CONCURRENT_MAX>)]
+    #[arg(help_heading = "Logins")]
     pub hash_queue: usize,
     /// Maximum time that a login waits for a hash slot.
     #[arg(long, default_value = "5s", value_parser = duration, help_heading = "Logins")]
@@ -159,7 +163,7 @@ pub struct Limits {
     /// cores - 1, at least 1].
     ///
     /// The default leaves one core for requests.
-    #[arg(long, default_value_t = spare_cores(), value_parser = positive::<usize>)]
+    #[arg(long, default_value_t = spare_cores(), value_parser = positive_at_most::<CONCURRENT_MAX>)]
     pub ingest_threads: usize,
     /// Maximum time by which a date of an order may be later than its arrival.
     ///

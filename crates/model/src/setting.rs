@@ -48,6 +48,25 @@ where
     more_than_zero(text.parse()?)
 }
 
+/// Parses a number up to `MAX`.
+///
+/// # Errors
+/// The text is not such a number.
+pub fn at_most<const MAX: usize>(text: &str) -> Parsed<usize> {
+    match text.parse()? {
+        value if value <= MAX => Ok(value),
+        _ => Err(OutOfRange(format!("must be at most {MAX}")).into()),
+    }
+}
+
+/// Parses a number from 1 to `MAX`.
+///
+/// # Errors
+/// The text is not such a number.
+pub fn positive_at_most<const MAX: usize>(text: &str) -> Parsed<usize> {
+    more_than_zero(at_most::<MAX>(text)?)
+}
+
 /// Parses a duration greater than zero.
 ///
 /// # Errors

@@ -143,6 +143,8 @@ fn a_wrong_input_is_named_with_its_file_and_key() {
         &["verify", "--timezone", "Mars/Base"],
         &["serve", "--default-locale", "fr"],
         &["serve", "--hash-slots", "0"],
+        &["serve", "--hash-queue", "9223372036854775807"],
+        &["serve", "--json-max-depth", "128"],
         &["serve", "--ingest-threads", "0"],
         &["serve", "--online-window", "0s"],
         &["serve", "--json-max-depth", "0"],
