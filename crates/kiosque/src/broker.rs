@@ -108,6 +108,11 @@ fn read_workers(file: &Path) -> anyhow::Result<Vec<WorkerLogin>> {
         bail!("{file} has no worker; {expected}");
     }
     let login = |(name, password): (String, toml::Value)| match password {
+        toml::Value::String(password)
+            if [&name, &password].iter().any(|it| it.trim().is_empty()) =>
+        {
+            Err(anyhow!("{file}: {name:?}: a name or a password is blank; {expected}"))
+        }
         toml::Value::String(password) => Ok(WorkerLogin::new(&name, &password)),
         // The value may be a password without quotes.
         _ => Err(anyhow!("{file}: {name} is not a string; {expected}")),

@@ -219,7 +219,7 @@ fn selected(names: &[String]) -> anyhow::Result<Vec<&'static Rule>> {
         rule.id == name || rule.chapter() == name || rule.number == name
     };
     if let Some(unknown) = names.iter().find(|name| !all().any(|rule| is_named(rule, name))) {
-        bail!("--rules: there is no rule {unknown:?}; `kiosque check --list` prints all");
+        bail!("--rules: no check of a rule {unknown:?}; `kiosque check --list` prints all");
     }
     let is_selected = |rule: &&Rule| names.is_empty() || names.iter().any(|it| is_named(rule, it));
     Ok(all().filter(is_selected).collect())

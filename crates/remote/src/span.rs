@@ -34,8 +34,8 @@ impl FromStr for TimeText {
         }
         duration(text).map(TimeText::Ago).map_err(|_| {
             format!(
-                "{text:?} is not a time; write now, a duration such as 24h or 7d, yyyy-MM-dd, \
-                 \"yyyy-MM-dd HH:mm:ss\", or RFC 3339 with an offset"
+                "{text:?} is not a time, or is too long ago; write now, a duration such as 24h or \
+                 7d, yyyy-MM-dd, \"yyyy-MM-dd HH:mm:ss\", or RFC 3339 with an offset"
             )
         })
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use kiosque_client::session::Pace;
-use kiosque_model::setting::duration;
+use kiosque_model::setting::{duration, positive_duration};
 
 const STATUS_LISTEN: &str = "127.0.0.1:8452";
 
@@ -110,7 +110,7 @@ pub(crate) struct BrokerSharing {
     #[arg(long, value_name = "N", default_value = "8")]
     pub(crate) upstream_calls: NonZeroUsize,
     /// Time after which a call that still waits for its group is answered with -4 and a note.
-    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration)]
     pub(crate) wait: Duration,
     /// Time before the session's end at which it is renewed.
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration)]

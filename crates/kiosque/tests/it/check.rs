@@ -240,7 +240,7 @@ fn a_check_is_limited_confirmed_and_can_fail_to_run() {
                    was HTTP 200: {\"code\":-2,";
     assert!(ran.status == 2 && ran.stderr.starts_with(message), "{}", ran.stderr);
     let ran = check(&sandbox, &served.base, walker, &["--rules", "absent"]);
-    let message = "kiosque: the check could not run: --rules: there is no rule \"absent\"; \
+    let message = "kiosque: the check could not run: --rules: no check of a rule \"absent\"; \
                    `kiosque check --list` prints all\n";
     assert_eq!((ran.status, ran.stderr.as_str()), (2, message));
     let by_number = check(&sandbox, &served.base, walker, &["--rules", "ADDR-3"]);

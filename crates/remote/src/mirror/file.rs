@@ -50,6 +50,8 @@ pub(super) struct MirrorFile {
 impl MirrorFile {
     pub(super) fn open(path: &Path, url: &str, username: &str) -> Result<MirrorFile, CommandError> {
         let usage = |cause: &str| CommandError::Usage(format!("{}: {cause}", path.display()));
+        // An absolute path is no name that SQLite treats specially, such as `:memory:`.
+        let path = &std::path::absolute(path).map_err(|error| usage(&error.to_string()))?;
         let lock = files::open_lock(path).map_err(|error| usage(&error.to_string()))?;
         lock.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => usage(

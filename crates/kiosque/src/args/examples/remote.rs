@@ -39,7 +39,8 @@ start of all are printed. No order is lost or repeated while orders arrive. A ce
 list is printed on standard error: the number of orders and a digest. The CSV has the format of \
 `kiosque orders export`, and `kiosque orders export --print-mapping` prints its mapping. With \
 --watch and ndjson or csv, later rounds print the orders that have arrived since; with --latest, \
-all of them again.";
+all of them again. Add --history if the operator archives meanwhile: a shorter list ends the \
+command.";
 
 /// Of `kiosque remote changes`.
 pub(crate) const CHANGES: &str = "\

@@ -89,8 +89,12 @@ fn workers_may_have_names_of_their_own() {
     for refused in [LOG_IN, r#"{"username":"alice","password":"another"}"#] {
         assert_eq!(worker.call(TOKEN_PATH, None, refused).code(), -2, "{refused}");
     }
-    for (workers, at) in [("w1 = \"hunter\"2\"\n", "line 1, column 14"), ("w1 = 2\n", "w1 is not")]
-    {
+    for (workers, at) in [
+        ("w1 = \"hunter\"2\"\n", "line 1, column 14"),
+        ("w1 = 2\n", "w1 is not"),
+        ("w1 = \" \"\n", "\"w1\": a name or a password is blank"),
+        ("\"\" = \"hunter2\"\n", "\"\": a name or a password is blank"),
+    ] {
         let workers = place.sandbox.file("wrong.toml", workers);
         let refused = Ran::of(&mut place.command("127.0.0.1:0", &["--workers", &workers]));
         let refused = refused.failure().stderr;

@@ -273,4 +273,7 @@ fn a_copy_is_followed_and_belongs_to_its_account() {
     refused(place.run(&args), "a database that `kiosque remote mirror` has not created");
     place.sandbox.file("text", "no database");
     refused(place.run(&["mirror", "--into", "text"]), "file is not a database");
+    // A name that SQLite treats specially is the name of a file.
+    place.run(&["mirror", "--into", ":memory:"]).success();
+    assert!(std::fs::metadata(place.sandbox.path(":memory:")).unwrap().len() > 0);
 }
