@@ -13,7 +13,6 @@ use rustls::pki_types::pem::{Error as PemError, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{InconsistentKeys, ServerConfig};
 use tokio::sync::Notify;
-use tokio::task::JoinError;
 
 use super::validity::{Validity, Warning};
 use super::{Identity, TlsError};
@@ -112,8 +111,6 @@ impl Certificate {
     /// and at each `reload`. If the new files cannot be used, for example because they are
     /// incomplete, the current certificate stays in use until they change again.
     ///
-    /// The files are read on threads of their own, since a file of a network may never answer.
-    ///
     /// Warns about a certificate that is not valid, or not for long: at first, after each change,
     /// and daily.
     pub async fn follow(&self, interval: Duration, reload: &Notify, clock: &Clock) {
@@ -126,10 +123,10 @@ impl Certificate {
                     () = tokio::time::sleep(interval) => false,
                     () = reload.notified() => true,
                 };
-                let Ok(stamps) = on_own_thread(identity, stamps).await else { continue };
+                let stamps = stamps(identity);
                 let is_due = is_reload || stamps != last_read;
                 last_read = stamps;
-                if is_due && self.reload(identity).await || clock.now() >= next_warning {
+                if is_due && self.reload(identity) || clock.now() >= next_warning {
                     break;
                 }
             }
@@ -161,10 +158,8 @@ impl Certificate {
     }
 
     /// Reads the files again. Returns whether their certificate is in use now.
-    async fn reload(&self, identity: &Identity) -> bool {
-        let read = on_own_thread(identity, read_again).await;
-        let read = read.map_err(|panic| panic.to_string());
-        match read.and_then(|read| read.map_err(|error| error.to_string())) {
+    fn reload(&self, identity: &Identity) -> bool {
+        match read_again(identity) {
             Ok(current) => {
                 let path = identity.cert.display();
                 let names = current.validity.as_ref().map(|validity| validity.names.join(", "));
@@ -175,27 +170,18 @@ impl Certificate {
             }
             Err(error) => {
                 let message = "the new certificate cannot be used; the current one stays in use";
-                tracing::warn!(error, "{message}");
+                tracing::warn!(%error, "{message}");
                 false
             }
         }
     }
 }
 
-/// Runs a function that reads the files.
-async fn on_own_thread<T: Send + 'static>(
-    identity: &Identity,
-    read: fn(&Identity) -> T,
-) -> Result<T, JoinError> {
-    let identity = identity.clone();
-    tokio::task::spawn_blocking(move || read(&identity)).await
-}
-
 fn stamps(identity: &Identity) -> Stamps {
     [Stamp::of(&identity.cert), Stamp::of(&identity.key)]
 }
 
-/// Reads the files of a server that runs: a pipe, in place of a file, may never end.
+/// Reads the files of a server that runs, unless one is a pipe: opening it could wait for ever.
 fn read_again(identity: &Identity) -> Result<Current, TlsError> {
     let is_other = |path: &&PathBuf| fs::metadata(path).is_ok_and(|found| !found.is_file());
     match [&identity.cert, &identity.key].into_iter().find(is_other) {
