@@ -323,17 +323,31 @@ impl OrderStream<'_> {
         Err(StreamFailure { error: failure.into(), orders })
     }
 
+    /// Returns whether the outcome of the most recently submitted lines is to be awaited.
+    pub fn is_storing(&self) -> bool {
+        self.storing.is_some()
+    }
+
+    /// Returns the last line whose outcome is known.
+    pub fn last_line(&self) -> u64 {
+        self.last_line
+    }
+
     /// Waits until the most recently submitted lines are durable or have failed, and returns their
-    /// counts.
+    /// counts. A call that is cancelled may be repeated.
     ///
     /// # Errors
     /// The outcome of the lines is not known.
     pub async fn settle(&mut self) -> Result<OrderCounts, Error> {
-        let Some(Storing { invalid: mut outcomes, result, last_line }) = self.storing.take() else {
+        let stored = match self.storing.as_mut().and_then(|storing| storing.result.as_mut()) {
+            Some(result) => Some(result.await.map_err(Error::internal)),
+            None => None,
+        };
+        let Some(Storing { invalid: mut outcomes, last_line, .. }) = self.storing.take() else {
             return Ok(OrderCounts::default());
         };
-        if let Some(result) = result {
-            outcomes.add(result.await.map_err(Error::internal)?);
+        if let Some(stored) = stored {
+            outcomes.add(stored?);
         }
         let Outcomes { counts, mut rejected, failed, failure, .. } = outcomes;
         (self.failed, self.failure, self.last_line) = (failed, failure, last_line);

@@ -6,7 +6,7 @@ use std::fmt;
 
 use http::StatusCode;
 use kiosque_clock::NoEntropy;
-use kiosque_contract::OrdersFailed;
+use kiosque_contract::{OrdersFailed, OrdersReceived};
 use kiosque_ingest::stream::StreamFailure;
 use kiosque_listener::BodyError;
 use kiosque_locale::{Locale, Message};
@@ -142,6 +142,19 @@ impl Failure {
             Failure::System(error) => error.message.to_mut().push_str(REMAIN),
             Failure::Denied(_, reason, _) => reason.push_str(REMAIN),
             _ => {}
+        }
+        self
+    }
+
+    /// Returns the same failure with the outcomes of a stream's lines up to `last_line`, if the
+    /// stream may be sent again and any line was stored or rejected.
+    pub(crate) fn with_orders(mut self, received: OrdersReceived, last_line: u64) -> Failure {
+        let OrdersReceived { accepted, updated, unchanged, rejected_count, .. } = received;
+        if let Failure::System(SystemFailure { orders, retry_after_s: Some(_), .. }) = &mut self
+            && accepted + updated + unchanged + rejected_count > 0
+        {
+            let decided = OrdersFailed { last_line, received, failed_count: 0, failed: Vec::new() };
+            *orders = Some(Box::new(decided));
         }
         self
     }

@@ -23,6 +23,8 @@ const SCHEME: &[u8] = b"bearer";
 const LOOKUP_AGE_MAX_MS: i64 = 1_000;
 /// The interval at which a waiting stream checks that age.
 const AGE_CHECK_INTERVAL: Duration = Duration::from_millis(500);
+/// The time without a line after which a stopping server ends a stream.
+const REST_AT_STOP: Duration = Duration::from_millis(500);
 
 /// The proof that a caller may run a call.
 pub(crate) enum Proof {
@@ -106,21 +108,33 @@ impl StreamKey {
     /// Returns the next lines of a body, as [`Lines::next_chunk`] does.
     ///
     /// # Errors
-    /// An error of the body, or the key was revoked before the lines arrived.
+    /// An error of the body; or the key was revoked, or the server stopped, before the lines
+    /// arrived.
     pub(super) async fn next_chunk(
         &mut self,
         lines: &mut Lines<'_, SentBody>,
         chunk_bytes: usize,
     ) -> Result<Option<Vec<RawLine>>, Failure> {
+        let app = Arc::clone(&self.app);
         let chunk = tokio::select! {
             chunk = lines.next_chunk(chunk_bytes) => chunk?,
             revoked = self.revoked() => return Err(revoked.after_lines()),
+            () = rests_at_stop(&app) => {
+                let reason = "the server is stopping";
+                return Err(Failure::denied(StatusCode::SERVICE_UNAVAILABLE, reason).after_lines());
+            }
         };
         if chunk.is_some() {
             self.check().await.map_err(Failure::after_lines)?;
         }
         Ok(chunk)
     }
+}
+
+/// Returns once the server is stopping and no line has arrived for a while.
+async fn rests_at_stop(app: &App) {
+    app.stopped().await;
+    tokio::time::sleep(REST_AT_STOP).await;
 }
 
 /// Returns the digest of the key of `Authorization: Bearer KEY`.

@@ -1,5 +1,7 @@
 //! `POST /operator/v1/orders`: orders, streamed as they happen or all at once.
 
+use std::pin::pin;
+
 use kiosque_contract::OrdersReceived;
 use kiosque_contract::operator_call::ReceiveOrders;
 
@@ -17,11 +19,23 @@ pub(super) async fn receive(caller: Caller<'_>) -> Result<OrdersReceived, Failur
     let idle_deadline = call.app.settings.limits.idle_deadline;
     let mut lines = Lines::of(body, Splitter::of(call.head)?, idle_deadline);
     let ended = loop {
-        if stream.has_failed() {
-            break Ok(());
-        }
-        match key.next_chunk(&mut lines, intake.chunk_bytes()).await {
-            Ok(Some(chunk)) => metrics.received(stream.submit(chunk).await?),
+        let mut chunk = pin!(key.next_chunk(&mut lines, intake.chunk_bytes()));
+        // The outcome of the last lines may be known before further ones arrive.
+        let chunk = loop {
+            if stream.has_failed() {
+                break Ok(None);
+            }
+            tokio::select! {
+                biased;
+                chunk = &mut chunk => break chunk,
+                settled = stream.settle(), if stream.is_storing() => metrics.received(settled?),
+            }
+        };
+        match chunk {
+            Ok(Some(chunk)) => match stream.submit(chunk).await {
+                Ok(settled) => metrics.received(settled),
+                Err(error) => break Err(error.into()),
+            },
             Ok(None) => break Ok(()),
             Err(failure) => break Err(failure),
         }
@@ -30,10 +44,14 @@ pub(super) async fn receive(caller: Caller<'_>) -> Result<OrdersReceived, Failur
     let name = |orders: &mut OrdersReceived| {
         orders.rejected.iter_mut().for_each(|one| lines.name_element(one.line, &mut one.reason));
     };
+    let last_line = stream.last_line();
     let mut received = stream.into_received().map_err(|mut failure| {
         failure.orders.iter_mut().for_each(|orders| name(&mut orders.received));
         failure
     })?;
     name(&mut received);
-    ended.map(|()| received)
+    match ended {
+        Ok(()) => Ok(received),
+        Err(failure) => Err(failure.with_orders(received, last_line)),
+    }
 }

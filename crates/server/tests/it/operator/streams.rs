@@ -195,6 +195,47 @@ async fn a_busy_store_is_reported_and_a_retry_succeeds() {
     assert_eq!(counts(&again), [9, 0, 0, 0]);
 }
 
+/// A line that cannot be stored is answered at once, while the stream rests: its sender may have
+/// no further line for hours.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_line_is_answered_before_another_arrives() {
+    let wait = Duration::from_secs(1);
+    let server =
+        TestServer::start_with(fleet(), |settings| settings.limits.store_wait = wait).await;
+    let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
+    let mut stream = Stream::open(&server, &key).await;
+    stream.say(line("stored", 1)).await;
+    eventually("the line is stored", async || kept(&server, &token).await == ["stored"]).await;
+    let _held = server.data.block_writes().await;
+    stream.say(line("failed", 1)).await;
+    let reply = stream.0.answer().await.expect("an answer");
+    let orders = json!({"accepted": 1, "updated": 0, "unchanged": 0, "rejectedCount": 0,
+        "rejected": [], "ignoredKeys": [], "lastLine": 2, "failedCount": 1,
+        "failed": [{"line": 2, "orderId": "failed"}]});
+    assert_eq!((reply.status, &reply.json["orders"]), (503, &orders), "{reply:?}");
+}
+
+/// LIM-13: a stopping server answers a stream in which no line arrives.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_rests_is_answered_when_the_server_stops() {
+    let server = TestServer::start(fleet()).await;
+    let (key, token) =
+        (server.create_key("orders,activity").await, server.log_in("ops").await.token);
+    let mut orders = Stream::open(&server, &key).await;
+    let mut heartbeats = Stream::open_to(&server, "/operator/v1/activity", &key).await;
+    orders.say(line("stored", 1)).await;
+    heartbeats.say("{\"deviceCode\":\"D1\"}\n").await;
+    eventually("the line is stored", async || kept(&server, &token).await == ["stored"]).await;
+    let mut server = server;
+    let stopping = tokio::spawn(async move { server.stop().await });
+    for mut stream in [orders, heartbeats] {
+        let reply = stream.0.answer().await.expect("an answer");
+        let detail = "the server is stopping; the lines that were stored before remain";
+        assert_eq!((reply.status, &reply.json["detail"]), (503, &json!(detail)), "{reply:?}");
+    }
+    stopping.await.unwrap();
+}
+
 /// A stream has an idle timeout instead of a body limit, counted from the last bytes that arrived.
 /// Complete lines are stored without waiting for more.
 #[tokio::test(flavor = "multi_thread")]
