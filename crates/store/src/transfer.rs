@@ -81,7 +81,8 @@ pub enum MoveError {
     Another,
     /// The copy is not equal to the directory.
     #[error(
-        "the directory and the database differ; move again, into an empty database:\n{}",
+        "the directory and the database differ; stop the servers of the database, and move \
+         again:\n{}",
         .0.join("\n")
     )]
     Differ(Vec<String>),

@@ -280,7 +280,7 @@ impl Postgres {
     /// Returns the hosts and the name of the database, as in the address.
     pub(super) fn database(&self) -> String {
         let hosts: Vec<&str> = self.address.hosts.iter().map(|host| host.name.as_str()).collect();
-        let name = self.address.hosts.first().and_then(|host| host.config.get_dbname());
+        let name = self.address.hosts.first().map(|host| host.role_and_database().1);
         format!("{}/{}", hosts.join(","), name.unwrap_or_default())
     }
 
