@@ -179,7 +179,7 @@ pub(crate) enum Command {
         /// File to create; with --keep, the directory in which to create it.
         file: PathBuf,
         /// Name the file by the time, and remove older backups in the directory until N remain.
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", value_parser = from_one)]
         keep: Option<NonZeroUsize>,
     },
     /// Restore a backup to the data directory, and move the old data aside.
@@ -429,4 +429,8 @@ fn suggesting(mut error: clap::Error) -> clap::Error {
         error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(meant));
     }
     error
+}
+/// Parses a number from 1.
+fn from_one(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| format!("{text:?} is not a number from 1"))
 }

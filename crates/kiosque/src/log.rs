@@ -90,7 +90,10 @@ pub(crate) fn start(filter: &LogFilter, format: LogFormat) {
     let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_target(false);
     let filtered = tracing_subscriber::registry().with(filter.0.clone());
     match format {
-        LogFormat::Text => filtered.with(lines.with_ansi(io::stderr().is_terminal())).init(),
+        LogFormat::Text => {
+            let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+            filtered.with(lines.with_ansi(io::stderr().is_terminal() && !is_plain)).init();
+        }
         LogFormat::Json => filtered.with(lines.with_ansi(false).json().flatten_event(true)).init(),
     }
 }

@@ -129,3 +129,8 @@ pub(crate) use eprint_line;
 pub(crate) fn print_message(text: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
+
+/// Returns a path as a word of a shell command.
+pub(crate) fn shell_quoted(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
+}

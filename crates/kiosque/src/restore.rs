@@ -11,7 +11,7 @@ use kiosque_store::{
 };
 
 use crate::open;
-use crate::output::{eprint_line, print_line};
+use crate::output::{eprint_line, print_line, shell_quoted};
 use crate::settings::Settings;
 use crate::table::printable;
 
@@ -93,15 +93,14 @@ impl Drop for Removed {
 
 /// Prints what to do next, and how to go back.
 fn explain(directory: &Path, aside: Option<&str>) {
-    // In single quotes, as a shell reads them.
-    let shown = directory.display().to_string().replace('\'', r"'\''");
+    let shown = shell_quoted(directory);
     eprint_line!(
         "next: start the server; send the orders since the backup again, end sessions and revoke \
          keys that were ended or revoked since"
     );
     if let Some(aside) = aside {
         eprint_line!(
-            "to go back: stop the server, and run: cd '{shown}' && mkdir {aside}/restored && \
+            "to go back: stop the server, and run: cd {shown} && mkdir {aside}/restored && \
              mv kiosque.db* {aside}/restored/ && mv {aside}/kiosque.db* ."
         );
     }

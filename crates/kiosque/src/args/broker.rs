@@ -107,7 +107,7 @@ pub(crate) struct BrokerSharing {
     #[arg(long, value_name = "DURATION", default_value = "auto", value_parser = linger)]
     pub(crate) linger: Duration,
     /// Maximum concurrent calls to the server.
-    #[arg(long, value_name = "N", default_value = "8")]
+    #[arg(long, value_name = "N", default_value = "8", value_parser = super::from_one)]
     pub(crate) upstream_calls: NonZeroUsize,
     /// Time after which a call that still waits for its group is answered with -4 and a note.
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration)]

@@ -1,7 +1,6 @@
 //! The text that a demo prints: its addresses, accounts and groups, and calls to paste.
 
 use std::fmt::{self, Display, Formatter};
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,20 +10,22 @@ use super::data::{Account, DATA};
 use super::flags::Time;
 use super::fleet::FIRST_DEVICE;
 use super::kiosks::kiosks;
+use crate::output::shell_quoted;
 
 /// The addresses and the key of a running demo.
 pub(super) struct Introduction {
-    /// The integrators' address.
-    pub(super) gateway: SocketAddr,
-    /// The operator's address.
-    pub(super) operator: SocketAddr,
+    /// The base URL of the integrators' listener, without a path.
+    pub(super) gateway: String,
+    /// The base URL of the operator's listener.
+    pub(super) operator: String,
     /// The file of the certificate, absolute.
     pub(super) certificate: PathBuf,
     /// The directory of the data, absolute.
     pub(super) directory: PathBuf,
     /// The key for the operator's calls, in plain text: the data is fictitious.
     pub(super) key: OperatorKey,
-    /// The one-time link that signs in to the console.
+    /// The one-time link that signs in to the console; `None` if the clock is fast, which ends it
+    /// too soon.
     pub(super) console_link: Option<String>,
     /// The interval of new orders; `None` if the kiosks are silent.
     pub(super) interval: Option<Duration>,
@@ -49,8 +50,10 @@ impl Introduction {
                 f,
                 "           (works once, within a minute; later sign in with the key below)"
             )?;
+        } else {
+            writeln!(f, "console    {}/console/  (sign in with the key below)", self.operator)?;
         }
-        writeln!(f, "base URL   https://{}/v8", self.gateway)?;
+        writeln!(f, "base URL   {}/v8", self.gateway)?;
         let (first, password) = (&DATA.accounts[0], &DATA.password);
         writeln!(f, "account    {}  password {password}", first.login_name)?;
         writeln!(f, "           ({})", first.shows)?;
@@ -67,7 +70,7 @@ impl Introduction {
                  {currency}{state}"
             )?;
         }
-        writeln!(f, "operator   https://{}/operator/v1", self.operator)?;
+        writeln!(f, "operator   {}/operator/v1", self.operator)?;
         writeln!(f, "key        {}  (all rights, until the next demo)", self.key.reveal())?;
         writeln!(f, "data       {}", self.directory.display())?;
         if let Some(faults) = &self.faults {
@@ -98,8 +101,8 @@ impl Introduction {
             f,
             r#"
 # paste these
-BASE=https://{gateway}/v8
-CERT='{cert}'
+BASE={gateway}/v8
+CERT={cert}
 API=third-center-web/openapi/v1
 call() {{
   curl --silent --show-error --cacert "$CERT" -H 'Content-Type: application/json' \
@@ -113,7 +116,7 @@ call "$API/kioskOrder/queryOrderList?current=1&size=1" '{{"deviceCode":"{device}
 call "$API/kioskDashboard/summary" '{{}}'
 
 # and as the operator
-OPERATOR=https://{operator}
+OPERATOR={operator}
 KEY={key}
 operate() {{
   local path=$1; shift
@@ -123,7 +126,7 @@ operate() {{
 operate operator/v1/status
 "#,
             gateway = self.gateway,
-            cert = self.certificate.display(),
+            cert = shell_quoted(&self.certificate),
             login = first.login_name,
             password = DATA.password,
             device = FIRST_DEVICE,
@@ -133,7 +136,7 @@ operate operator/v1/status
     }
 
     fn hints(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let directory = self.directory.display();
+        let directory = shell_quoted(&self.directory);
         write!(
             f,
             r#"
@@ -144,8 +147,8 @@ operate operator/v1/status
 #   operate operator/v1/audit
 #   operate operator/v1/activity -d '{{"deviceCode":"HBR-011"}}'
 #   operate metrics
-#   kiosque status --data '{directory}'
-#   kiosque device show {FIRST_DEVICE} --data '{directory}'
+#   kiosque status --data {directory}
+#   kiosque device show {FIRST_DEVICE} --data {directory}
 # Ctrl-C stops the demo
 "#
         )

@@ -241,6 +241,19 @@ fn a_demo_ends_by_a_signal_before_it_serves() {
     }
 }
 
+/// The printed calls name an address that can be called, and quote any directory.
+#[test]
+fn the_printed_calls_work_on_every_address_and_in_any_directory() {
+    let sandbox = KIOSQUE.sandbox();
+    let home = sandbox.path("the operator's home");
+    let mut command = KIOSQUE.command();
+    command.args(["demo", "--quiet", "--listen", "0.0.0.0:0", "--operator-listen", "0.0.0.0:0"]);
+    let certificate = home.join("kiosque-demo/tls/cert.pem");
+    let served = Served::start(command.env("XDG_DATA_HOME", &home), &certificate);
+    let answers = paste(&served);
+    assert!(answers.len() > 3 && answers[0]["code"] == 200, "{answers:?}");
+}
+
 /// Default ports that are in use are replaced by free ones, and an address that was given is not.
 #[test]
 fn a_demo_takes_free_ports_unless_its_addresses_are_given() {

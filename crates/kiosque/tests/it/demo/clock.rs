@@ -61,6 +61,10 @@ fn the_month_begins_by_the_clock() {
     let line = "\nclock      began at 2026-03-31T23:59:50.000Z, 5 times as fast\n";
     let said = served.stdout_until("\nkiosks ");
     assert!(said.contains(line), "{said}");
+    // A link of a minute would end in seconds.
+    let console =
+        format!("console    https://{}/console/  (sign in with the key", served.operator());
+    assert!(said.starts_with(&console), "{said}");
     let mut caller = served.connect();
     let (token, _) = log_in(&mut caller);
     let (march, april) = (1_772_323_200_000, START_MS + 10_000);
