@@ -333,6 +333,8 @@ impl From<NoEntropy> for Failure {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     /// A read of the fleet that ends at its limit is not caused by the lines: a till can only send
@@ -343,5 +345,17 @@ mod tests {
         let Failure::System(error) = Failure::from(error) else { panic!("no failure") };
         assert_eq!((error.kind, error.retry_after_s), (FailureKind::StoreBusy, Some(1)));
         assert_eq!(error.message, "the store is busy; send the lines again");
+    }
+
+    /// A failure after which the stream may be sent again has the outcomes of its lines, if any.
+    #[test]
+    fn a_failure_of_a_stream_has_the_outcomes_of_its_lines() {
+        let busy = || Failure::from(Error::Busy(Duration::ZERO));
+        let received = || OrdersReceived { accepted: 1, ..OrdersReceived::default() };
+        let orders_of = |failure: Failure| failure.system_error().and_then(|it| it.orders.clone());
+        let orders = orders_of(busy().with_orders(received(), 2)).expect("orders");
+        assert_eq!((orders.last_line, orders.failed_count, orders.received), (2, 0, received()));
+        assert!(orders_of(busy().with_orders(OrdersReceived::default(), 2)).is_none());
+        assert!(orders_of(Failure::internal(&"x").with_orders(received(), 2)).is_none());
     }
 }

@@ -194,7 +194,10 @@ fn a_directory_keeps_the_newest_backups() {
     let third = keep("2").success();
     assert_eq!(third.stdout.lines().nth(1), Some(&*format!("removed backups/{}", made(&first))));
     // A failure removes nothing, and neither does a count of zero.
-    assert_eq!(sandbox.run(&["backup", "backups", "--keep", "0"]).status, 2);
+    let zero = sandbox.run(&["backup", "backups", "--keep", "0"]);
+    assert!(zero.status == 2 && zero.stderr.contains("\"0\" is not a number from 1"), "{zero:?}");
+    let file = sandbox.run(&["backup", "backups/notes.txt", "--keep", "1"]).failure().stderr;
+    assert!(file.contains("backups/notes.txt is not a directory, which --keep needs"), "{file}");
     let elsewhere = KIOSQUE.sandbox();
     std::fs::create_dir(elsewhere.data()).unwrap();
     let absolute = directory.to_str().unwrap();
