@@ -12,6 +12,7 @@ use kiosque_model::{UnixMs, Zone};
 use crate::db::{ClosedData, Db, Deadline, Read, Write};
 use crate::error::Error;
 use crate::metadata;
+use crate::sql::Sql;
 use crate::views::Upkeep;
 use digests::{Digests, difference};
 use tables::Table;
@@ -23,6 +24,13 @@ const MOVED_INTO: &str = "moved_into";
 /// Metadata of the database: the id of the unfinished move into it. It is the id of the directory's
 /// moves, a space, and a number that no other database has.
 const MOVE_INTO: &str = "move_into";
+
+/// Whether a server has renewed its session lease in the last five seconds.
+static SERVED: Sql = Sql::new(
+    "SERVED",
+    "select exists (select 1 from nodes
+        where beat_at_ms > (extract(epoch from clock_timestamp()) * 1000)::bigint - 5000)",
+);
 
 /// The progress of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +81,12 @@ pub enum MoveError {
     /// The database has data that was not moved there.
     #[error("the database already has data; move into an empty one")]
     NotEmpty,
+    /// A server runs on it, which would answer from a part of the data.
+    #[error(
+        "a server runs on the database, or did until a few seconds ago; stop the servers of the \
+         database, and move again"
+    )]
+    Served,
     /// A move from another directory into it has begun.
     #[error(
         "another directory's move into this database is not finished; use another database for \
@@ -178,9 +192,9 @@ async fn move_id(write: &Write<'_>, now: UnixMs) -> Result<String, Error> {
     Ok(id)
 }
 
-/// Checks that the database is empty, or the unfinished target of a move of this directory, and
-/// returns the id of that move. A closed directory has one target, whose move may have stopped
-/// before its end.
+/// Checks that no server runs on the database, and that it is empty, or the unfinished target of a
+/// move of this directory. Returns the id of that move. A closed directory has one target, whose
+/// move may have stopped before its end. No server can start once the move has begun.
 async fn check_target(
     read: &Read<'_>,
     id: &str,
@@ -191,18 +205,22 @@ async fn check_target(
     if closed_for.is_some() && closed_for != unfinished.as_deref() {
         return Err(MoveError::HasMoved);
     }
-    match unfinished {
-        Some(into) if into.split(' ').next() == Some(id) => return Ok(Some(into)),
+    match &unfinished {
+        Some(into) if into.split(' ').next() == Some(id) => {}
         Some(_) => return Err(MoveError::Another),
-        None => {}
-    }
-    // A new database has counters.
-    for table in tables.iter().filter(|table| table.name != "counters") {
-        if table.count(read).await? > 0 {
-            return Err(MoveError::NotEmpty);
+        None => {
+            // A new database has counters.
+            for table in tables.iter().filter(|table| table.name != "counters") {
+                if table.count(read).await? > 0 {
+                    return Err(MoveError::NotEmpty);
+                }
+            }
         }
     }
-    Ok(None)
+    if read.one::<bool>(&SERVED, &[]).await?.unwrap_or_default() {
+        return Err(MoveError::Served);
+    }
+    Ok(unfinished)
 }
 
 /// Marks the database as unfinished, and removes its content: the counters of new data, and the

@@ -164,3 +164,23 @@ fn a_move_requires_an_empty_database() {
     sandbox.run(&["verify"]).success();
     node.run(&["verify"]).success();
 }
+
+/// A server that runs on an empty database would answer from a part of the data.
+#[test]
+fn a_database_on_which_a_server_runs_is_no_target_of_a_move() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let server = Server::start(Durability::Off).unwrap();
+    let node = node(&[&server]);
+    node.run(&["init", "--timezone", "UTC"]).success();
+    let served = node.serve();
+    let move_it = |more: &[&str]| {
+        Ran::of(sandbox.command(&["move", "--store", &address(&[&server])]).args(more))
+    };
+    for more in [&["--dry-run"][..], &[]] {
+        let refused = move_it(more).failure().stderr;
+        assert!(refused.contains("a server runs on the database, or did until"), "{refused}");
+    }
+    drop(served);
+    wait_until("its last renewal is some seconds ago", || move_it(&[]).status == 0);
+    node.run(&["verify"]).success();
+}
