@@ -10,8 +10,9 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command};
 use kiosque_https_client::read_text_file;
 use kiosque_ingest::toml_error;
+use kiosque_model::at_position;
 use kiosque_model::setting::{self, OutOfRange};
-use toml::Value;
+use toml::{Spanned, Value};
 
 use super::{CONFIG_VARIABLE, INTEGER, LIST, all_settings, default_value, placeholder};
 use crate::output::eprint_line;
@@ -24,7 +25,7 @@ pub(super) struct Text(pub(super) String);
 #[derive(Clone, Default)]
 pub(crate) struct Given(BTreeMap<String, GivenValue>);
 
-/// A value as text, and its flag, its variable, or its file and key, for messages.
+/// A value as text, and its flag, its variable, or its file, position and key, for messages.
 #[derive(Clone)]
 struct GivenValue {
     text: String,
@@ -77,21 +78,27 @@ impl Given {
         self.or_text(&text, file)
     }
 
-    /// Adds the values in the text of a settings file; errors begin with the file's name.
+    /// Adds the values in the text of a settings file; errors begin with the file's name and the
+    /// position.
     pub(super) fn or_text(mut self, text: &str, file: impl fmt::Display) -> anyhow::Result<Given> {
-        let parsed: Result<toml::Table, _> = text.parse();
+        let parsed: Result<BTreeMap<Spanned<String>, Value>, _> = toml::from_str(text);
         let mut table = parsed.map_err(|error| anyhow!("{file}: {}", toml_error(text, &error)))?;
+        let at = |key: &Spanned<String>, what: &str| {
+            format!("{file}: {}", at_position(text, key.span().start, what))
+        };
         let known: BTreeSet<String> = all_settings().map(|it| it.get_id().to_string()).collect();
-        let unknown = table.keys().filter(|key| !known.contains(*key));
-        let unknown: Vec<String> = unknown.map(|key| with_hint(key, &known)).collect();
-        if !unknown.is_empty() {
-            bail!("{file}: unknown keys: {}", unknown.join(", "));
+        let mut unknown: Vec<_> = table.keys().filter(|it| !known.contains(it.as_ref())).collect();
+        unknown.sort_by_key(|key| key.span().start);
+        if let [first, ..] = unknown[..] {
+            let keys: Vec<String> =
+                unknown.iter().map(|key| with_hint(key.as_ref(), &known)).collect();
+            bail!(at(first, &format!("unknown keys: {}", keys.join(", "))));
         }
         for setting in all_settings() {
             let name = setting.get_id().as_str();
-            let Some(value) = table.remove(name) else { continue };
+            let Some((key, value)) = table.remove_entry(name) else { continue };
             if !self.contains(name) {
-                let source = format!("{file}: {name}");
+                let source = at(&key, name);
                 let text =
                     text_of(&setting, value).map_err(|reason| anyhow!("{source}: {reason}"))?;
                 self.0.insert(name.to_owned(), GivenValue { text, source });

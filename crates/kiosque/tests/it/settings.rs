@@ -105,7 +105,7 @@ fn common_flags_are_accepted_before_and_after_the_arguments() {
 }
 
 #[test]
-fn a_wrong_configuration_file_is_named_with_its_key() {
+fn a_wrong_configuration_file_is_named_with_its_line_and_key() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let mut shown = String::new();
     for content in [
@@ -119,8 +119,8 @@ fn a_wrong_configuration_file_is_named_with_its_key() {
         "trusted_proxies = 10\n",
         "trusted_proxies = [1]\n",
         "trusted_proxies = [\"10.0.0.0/8\", \"proxy\"]\n",
-        "log = \"verbose\"\n",
-        "token_validity = \"3x\"\n",
+        "# Everything.\n\nlog = \"verbose\"\n",
+        "log = \"info\"\n  token_validity = \"3x\"\n",
         "hash_slots = -1\n",
         "listen = \n",
         // The line that cannot be read may have the password of a database.
