@@ -45,16 +45,15 @@ fn mask_all(value: &mut Value) {
 
 /// Masks the text after a field's name, and every long run of digits, in text that is not JSON.
 pub(crate) fn masked_text(text: &str) -> String {
-    let mut text = text.to_owned();
-    for field in MASKED_FIELDS {
-        let mut from = 0;
-        while let Some(at) = text[from..].find(field).map(|at| from + at + field.len()) {
-            let length = text[at..].find([',', '}']).unwrap_or(text.len() - at);
-            let hidden = masked(&text[at..at + length]);
-            text.replace_range(at..at + length, &hidden);
-            from = at;
+    let text = MASKED_FIELDS.iter().fold(text.to_owned(), |text, field| {
+        let (mut out, mut rest) = (String::with_capacity(text.len()), text.as_str());
+        while let Some((before, from)) = rest.split_once(field) {
+            let (value, after) = from.split_at(from.find([',', '}']).unwrap_or(from.len()));
+            out.extend([before, field, &masked(value)]);
+            rest = after;
         }
-    }
+        out + rest
+    });
     with_masked_digits(&text, DIGITS_SUSPECT)
 }
 

@@ -23,7 +23,7 @@ pub struct Fleet {
 }
 
 /// A kind of entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum EntryKind {
     /// A group.
@@ -44,7 +44,7 @@ impl EntryKind {
 }
 
 /// An entry, by its kind and its id, login name or code.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EntryId {
     /// Its kind.
     pub kind: EntryKind,

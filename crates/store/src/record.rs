@@ -8,6 +8,7 @@ pub(crate) mod sale_figures;
 pub(crate) mod stored;
 
 use std::borrow::Cow;
+use std::cell::LazyCell;
 use std::collections::HashMap;
 use std::fmt::Display;
 
@@ -135,11 +136,15 @@ impl Incoming {
         }
         let mut fields: Fields<'_> = parsed(self.record.text().as_bytes())?;
         let stored_lines = parsed::<Fields<'_>>(stored.text().as_bytes())?.lines;
+        let first_of_product = LazyCell::new(|| {
+            let later_first = stored_lines.iter().rev();
+            later_first.map(|was| (was.goods_id.as_str(), was)).collect::<HashMap<_, _>>()
+        });
         for at in &self.nameless_lines {
             let Some(line) = fields.lines.get_mut(*at) else { continue };
             // The same position first: a product may have two lines with different names.
             let same_position = stored_lines.get(*at).filter(|was| was.goods_id == line.goods_id);
-            let same_product = || stored_lines.iter().find(|was| was.goods_id == line.goods_id);
+            let same_product = || first_of_product.get(line.goods_id.as_str()).copied();
             if let Some(was) = same_position.or_else(same_product) {
                 line.goods_name.clone_from(&was.goods_name);
             }

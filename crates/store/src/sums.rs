@@ -4,7 +4,7 @@
 pub(crate) mod device_block;
 pub(crate) mod device_set;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 
 use kiosque_model::sales::{Sale, Totals};
@@ -192,9 +192,10 @@ impl Sums {
     /// are stored.
     pub(crate) fn correct_goods_names(&mut self, old: &Sale, new: Option<&Sale>) {
         let same_time = new.filter(|new| new.at == old.at);
+        let kept: HashSet<_> = same_time.into_iter().flat_map(names_in).collect();
         let mut is_corrected = false;
         for named @ (goods_id, name) in names_in(old) {
-            if same_time.is_some_and(|new| names_in(new).any(|kept| kept == named)) {
+            if kept.contains(&named) {
                 continue;
             }
             is_corrected = true;

@@ -1,6 +1,8 @@
 //! Assembles orders from the rows that have the same key. Every row is read, so that all errors are
 //! reported at once.
 
+use std::collections::HashSet;
+
 use kiosque_model::fleet::ProductEntry;
 use kiosque_model::money::{MINOR_MAX, Minor};
 use kiosque_model::order::line_pay_amount_following;
@@ -27,6 +29,7 @@ pub(super) fn assemble(
     errors.extend(of_any_order.map(|one| format!("line {}: {OF_ANY_ORDER}", one.row.line)));
     let mut first: Option<(&Row, RowValues)> = None;
     let (mut lines, mut products) = (Vec::new(), Vec::<ProductEntry>::new());
+    let mut product_ids = HashSet::new();
     for CheckedRow { row, error } in &rows {
         let values = match error {
             Some(error) => Err(vec![error.clone()]),
@@ -41,8 +44,7 @@ pub(super) fn assemble(
         };
         lines.extend(values.line.take().map(Object));
         let product = values.product.take();
-        let is_new = |new: &ProductEntry| !products.iter().any(|known| known.id == new.id);
-        products.extend(product.filter(is_new));
+        products.extend(product.filter(|new| product_ids.insert(new.id.clone())));
         match &first {
             None => first = Some((row, values)),
             Some(first) => errors.extend(contradiction(mapping, first, (row, &values))),

@@ -1,5 +1,6 @@
 //! The errors of a fleet file itself, and those against the stored data.
 
+use std::collections::HashMap;
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
@@ -29,7 +30,15 @@ impl FleetErrors {
     pub async fn with_stored(self, store: &Store, now: UnixMs) -> Result<Vec<String>, Error> {
         let FleetErrors { errors, readable } = self;
         let of_entries = store.fleet().errors(Arc::new(readable), now).await?;
-        let is_new = |error: &FleetError| !errors.iter().any(|known| known.explains(error));
+        let mut of_entry = HashMap::<&EntryId, Vec<&FileError>>::new();
+        for error in &errors {
+            let Some(entry) = &error.entry else { continue };
+            of_entry.entry(entry).or_default().push(error);
+        }
+        let is_new = |error: &FleetError| {
+            let FleetError::Required { entry, fields } = error else { return true };
+            !of_entry.get(entry).is_some_and(|known| known.iter().any(|it| it.explains(fields)))
+        };
         let further: Vec<String> =
             of_entries.iter().filter(|error| is_new(error)).map(FleetError::to_string).collect();
         Ok(errors.into_iter().map(|error| error.text).chain(further).collect())
@@ -64,12 +73,10 @@ impl FileError {
         FileError { text, entry: place.entry_id(), field: None }
     }
 
-    /// Returns whether an error of the entries follows from this one: an invalid field is not
-    /// missing, and the second entry with an id is not a new one.
-    fn explains(&self, error: &FleetError) -> bool {
-        let FleetError::Required { entry, fields } = error else { return false };
-        let is_missing = |field: &String| fields.contains(&field.as_str());
-        self.entry.as_ref() == Some(entry) && self.field.as_ref().is_none_or(is_missing)
+    /// Returns whether it follows from this error of an entry that the entry lacks fields: an
+    /// invalid field is not missing, and the second entry with an id is not a new one.
+    fn explains(&self, missing: &[&str]) -> bool {
+        self.field.as_ref().is_none_or(|field| missing.contains(&field.as_str()))
     }
 }
 
