@@ -83,6 +83,8 @@ files! {
     ORDER_SEQS = "order_seqs.sql",
     /// The number of orders.
     ORDERS_STORED = "orders_stored.sql",
+    /// PostgreSQL: adds primaries of another cluster, as a restored dump has them.
+    OTHER_CLUSTER = "other_cluster.sql",
     /// SQLite: gives the recorded time zone the rules of Paris.
     OTHER_ZONE_RULES = "other_zone_rules.sql",
     /// SQLite: a table of another program.

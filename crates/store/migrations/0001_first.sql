@@ -19,7 +19,7 @@ insert into counters (name, last) values ('arrivals', 0), ('audit', 0), ('delete
     ('fleet', 0), ('imports', 0), ('rates', 0), ('refused_requests', 0);
 
 -- Live nodes, with the time of their last write; and every primary that a node has seen, by
--- timeline, with the time when it was first seen: a promotion starts another timeline.
+-- timeline and cluster, with the time when it was first seen: a promotion starts another timeline.
 create table nodes (
     node text primary key,
     beat_at_ms bigint,

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Instant;
 
 use kiosque_testdb::{Durability, Server};
-use kiosque_testkit::{FleetToml, Sandbox, Served, wait_until};
+use kiosque_testkit::{FleetToml, Sandbox, Served, sql, wait_until};
 
 use super::{address, create_data, log_in, node, use_of};
 use crate::KIOSQUE;
@@ -18,13 +18,15 @@ const USES_AFTER: usize = 20;
 
 /// Returns the start times of the uses of a token that a node on the old primary accepted, and the
 /// time at which a change on the new primary that ends the session had been answered. `change` runs
-/// once the standby is promoted.
+/// once the standby is promoted. The data was restored from the dump of another cluster, which had
+/// the same timelines.
 fn accepted_and_ended(of_old: &[&str], change: impl FnOnce(&Sandbox)) -> (Vec<Instant>, Instant) {
     let primary = Server::start(Durability::Full).unwrap();
     let standby = primary.standby().unwrap();
     // Each knows one of the two, as if the network between the others were cut.
     let (on_old, on_new) = (node(&[&primary]), node(&[&standby]));
     create_data(&on_old);
+    primary.sql(sql::OTHER_CLUSTER).unwrap();
     let old = on_old.serve_with(of_old);
     let token = log_in(&mut old.connect(), "guest");
     let change = || {

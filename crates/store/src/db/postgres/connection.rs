@@ -21,9 +21,11 @@ use super::address::{Address, Host};
 use super::conflict::is_conflict;
 use super::no_access;
 
-/// The settings of every connection. The server ends a transaction that idles, which releases its
-/// locks.
+/// The settings of every connection, whatever those of the role are. The server ends a transaction
+/// that idles, which releases its locks.
 const SETTINGS: &str = "set idle_in_transaction_session_timeout = '60s'; \
+    set idle_session_timeout = 0; \
+    set default_transaction_isolation = 'read committed'; \
     set client_min_messages = 'warning'";
 /// The planner's settings on every connection, and on the workers of Citus.
 ///
@@ -59,12 +61,14 @@ const CITUS_SERVER: &str = "select groupid from pg_catalog.pg_dist_local_group";
 /// The error for a worker, where some tables are absent and locks only apply to that worker.
 const IS_WORKER: &str = "this is a Citus worker: specify the coordinator";
 
-/// Reads the server's timeline, whether it has Citus, and when it was started. A WAL file's name
-/// begins with the eight digits of its timeline.
+/// Reads the server's timeline, whether it has Citus, when it was started, and the identifier of
+/// its cluster, which its standbys have, too. A WAL file's name begins with the eight digits of its
+/// timeline.
 const SERVER: &str = "select case when pg_is_in_recovery() then '' \
     else substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) end, \
     exists (select 1 from pg_extension where extname = 'citus'), \
-    (extract(epoch from pg_postmaster_start_time()) * 1000000)::bigint::text";
+    (extract(epoch from pg_postmaster_start_time()) * 1000000)::bigint::text, \
+    (select system_identifier::text from pg_control_system())";
 
 /// How long to wait for hosts with a newer timeline after the first answer.
 const NEWER_HOST_WAIT: Duration = Duration::from_millis(150);
@@ -117,6 +121,9 @@ pub(crate) struct Connection {
     pub(super) sending: Mutex<()>,
     /// The server's timeline ID. It changes with every promotion.
     pub(super) timeline: String,
+    /// The server's timeline and its cluster: data that was dumped and restored has the rows of
+    /// another cluster, whose timelines were the same.
+    pub(super) primary: String,
     /// The server's timeline and the time of its start: no other server has both, nor this one
     /// after its files were replaced.
     pub(super) server: String,
@@ -181,7 +188,7 @@ impl Connection {
         let client = connect(host, address.tls.clone(), &warnings).await?;
         // A request that waits for a lock fails as busy before its time is up.
         let lock_timeout = wait.saturating_sub(AFTER_LOCK_TIMEOUT).max(AFTER_LOCK_TIMEOUT);
-        let (time, lock_timeout) = (wait.as_millis(), lock_timeout.as_millis());
+        let (time, lock_timeout) = (timeout_ms(wait), timeout_ms(lock_timeout));
         let planner = PLANNER.map(|setting| format!("set {setting}")).join("; ");
         let settings = format!(
             "{SETTINGS}; {planner}; set statement_timeout = {time}; \
@@ -209,6 +216,7 @@ impl Connection {
             ),
             address: Arc::clone(address),
             cancelled: AtomicBool::new(false),
+            primary: format!("{timeline} {}", server.try_get::<_, String>(3)?),
             server: format!("{timeline} {}", server.try_get::<_, String>(2)?),
             timeline,
             is_sharded,
@@ -371,11 +379,16 @@ async fn connect(
     Ok(client)
 }
 
+/// Returns a timeout of the server, in ms: at most 24 days, since it counts them in 32 bits.
+fn timeout_ms(length: Duration) -> i32 {
+    length.as_millis().try_into().unwrap_or(i32::MAX)
+}
+
 /// Returns the settings, by `set` or `set local`, of reads whose statements take at most `most`. A
 /// statement waits for a lock half as long: one that another program holds is then not taken for
 /// the work of the read, even if the statement begins late.
 pub(super) fn limits_of_read(set: &str, most: Duration) -> String {
-    let most = most.as_millis().max(1);
+    let most = timeout_ms(most).max(1);
     let lock_wait = (most / 2).max(1);
     format!("{set} statement_timeout = {most}; {set} lock_timeout = {lock_wait}")
 }

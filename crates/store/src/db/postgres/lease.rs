@@ -315,9 +315,9 @@ impl Node {
 
     /// Returns for how long nodes with a lease on an earlier primary may still answer.
     async fn left_to_wait(&self, terms: SessionLease) -> Result<Duration, Error> {
-        let Connection { client, timeline, .. } = &self.connection;
-        client.execute(REGISTER_PRIMARY, &[timeline]).await?;
-        let row = client.query_one(PRIMARY_AGE, &[timeline]).await?;
+        let Connection { client, primary, .. } = &self.connection;
+        client.execute(REGISTER_PRIMARY, &[primary]).await?;
+        let row = client.query_one(PRIMARY_AGE, &[primary]).await?;
         let (seen_at_ms, now_ms): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
         let passed = u64::try_from(now_ms.saturating_sub(seen_at_ms)).unwrap_or(0);
         Ok((terms.length + terms.clock_skew).saturating_sub(Duration::from_millis(passed)))
