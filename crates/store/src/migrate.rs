@@ -85,7 +85,8 @@ async fn run(
             Some(_) => return Err(Error::Data(EARLIER_LAYOUT.to_owned())),
             None => {
                 return Err(Error::Data(format!(
-                    "this data was made by a newer program (migration {number} is unknown here)"
+                    "this data was made by a newer program (migration {number} is unknown here); \
+                     use that one"
                 )));
             }
         }

@@ -81,10 +81,11 @@ pub enum MoveError {
     /// The database has data that was not moved there.
     #[error("the database already has data; move into an empty one")]
     NotEmpty,
-    /// A server runs on it, which would answer from a part of the data.
+    /// A server runs on it, which would answer from a part of the data, or another node did until
+    /// now.
     #[error(
-        "a server runs on the database, or did until a few seconds ago; stop the servers of the \
-         database, and move again"
+        "a server or a command has used the database in the last five seconds; stop the servers \
+         of the database, and move again"
     )]
     Served,
     /// A move from another directory into it has begun.
@@ -113,7 +114,8 @@ pub(crate) async fn check_complete(db: &Db) -> Result<(), Error> {
     if let Some(at_ms) = metadata::entry_now(db, MOVED_AT).await? {
         let at = Zone::utc().text(UnixMs(at_ms.parse().unwrap_or_default()));
         return Err(Error::Data(format!(
-            "this data was moved to a database at {at} UTC; the directory has not changed since"
+            "this data was moved to a database at {at} UTC; use that database with --store: the \
+             directory has not changed since"
         )));
     }
     if metadata::entry_now(db, MOVE_INTO).await?.is_some() {

@@ -83,7 +83,10 @@ async fn upgrades(place: StoreLocation<'_>) {
     drop(db);
     // The program before it.
     let refused = Store::open(&options(place)).await.expect_err("newer data").to_string();
-    assert_eq!(refused, "this data was made by a newer program (migration 2 is unknown here)");
+    assert_eq!(
+        refused,
+        "this data was made by a newer program (migration 2 is unknown here); use that one"
+    );
 }
 
 /// Data is upgraded with its rows, all or nothing, and a program that is older than the data

@@ -26,7 +26,8 @@ async fn data_of_another_program_is_refused() {
         ),
         (
             "insert into migrations values (1000, 'next', 'x', 0)",
-            "this data was made by a newer program (migration 1000 is unknown here)",
+            "this data was made by a newer program (migration 1000 is unknown here); use \
+             that one",
         ),
     ] {
         let fixture = TestStore::with_fleet().await;

@@ -178,7 +178,10 @@ fn a_database_on_which_a_server_runs_is_no_target_of_a_move() {
     };
     for more in [&["--dry-run"][..], &[]] {
         let refused = move_it(more).failure().stderr;
-        assert!(refused.contains("a server runs on the database, or did until"), "{refused}");
+        assert!(
+            refused.contains("a server or a command has used the database in the last"),
+            "{refused}"
+        );
     }
     drop(served);
     wait_until("its last renewal is some seconds ago", || move_it(&[]).status == 0);
