@@ -326,7 +326,7 @@ impl Errors {
             if (0..=1_000_000).contains(&count) {
                 Ok(count)
             } else {
-                Err("is not between 0 and 1000000")
+                Err(format!("{count} is not between 0 and 1000000"))
             }
         };
         let stock = self.check(&place, "stock", count(given.stock));
@@ -392,7 +392,7 @@ mod tests {
                 "product p: currency: ZZZ is not an ISO 4217 code",
                 "product p: default_price: -1 is not between 0 and 1000000000000 minor units",
                 "device d\0: since: \"yesterday\" is not a time; give RFC 3339 with an offset, \
-                 or yyyy-MM-dd HH:mm:ss in UTC",
+                 or yyyy-MM-dd or yyyy-MM-dd HH:mm:ss in UTC",
                 "device d\0: aisle 1: price: -1 is not between 0 and 1000000000000 minor units",
                 "device d\0: code: must not contain a NUL character",
                 "group g: duplicate entry",
@@ -466,7 +466,7 @@ mod tests {
                 "device d: since: a date or time is written in quotes: \"2026-01-01\"",
                 "device[1]: code: is missing",
                 "product p: currency: ZZZ is not an ISO 4217 code",
-                "device d: aisle 2: stock: is not between 0 and 1000000",
+                "device d: aisle 2: stock: -1 is not between 0 and 1000000",
                 "device d: duplicate entry",
             ]
         );

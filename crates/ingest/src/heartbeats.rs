@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use kiosque_contract::{ActivityReceived, HeartbeatLine, RejectedHeartbeat};
-use kiosque_model::time::{NOT_SECONDS, looks_like_seconds};
+use kiosque_model::time::{
+    NOT_A_FINER_UNIT, NOT_SECONDS, looks_finer_than_milliseconds, looks_like_seconds,
+};
 use kiosque_model::{DeviceCode, UnixMs, ids};
 use kiosque_store::{Heartbeat, Store};
 use serde_json::{Number, Value};
@@ -20,7 +22,8 @@ use crate::Error;
 pub struct Heartbeats(ActivityReceived);
 
 impl Heartbeats {
-    /// Records the next lines. Requests that begin afterwards see them.
+    /// Records the next lines, and returns how many of them were accepted and rejected. Requests
+    /// that begin afterwards see them.
     ///
     /// # Errors
     /// The store failed; the lines before these are stored.
@@ -29,7 +32,7 @@ impl Heartbeats {
         store: &Store,
         lines: Vec<RawLine>,
         now: UnixMs,
-    ) -> Result<(), Error> {
+    ) -> Result<[u64; 2], Error> {
         let (mut valid, mut heartbeats) = (Vec::new(), Vec::new());
         let mut rejected = Vec::new();
         let mut ignored_keys = BTreeSet::new();
@@ -44,17 +47,19 @@ impl Heartbeats {
         }
         add_to_list(&mut self.0.ignored_keys, shown(ignored_keys));
         let refused = store.intake().record_heartbeats(heartbeats).await?;
-        self.0.accepted += count(valid.len() - refused.len());
+        let accepted = count(valid.len() - refused.len());
+        self.0.accepted += accepted;
         for one in refused {
             if let Some((line, code)) = valid.get(one.index) {
                 rejected.push(reported(*line, Some(code.as_str().to_owned()), &one.reason));
             }
         }
         rejected.sort_by_key(|one| one.line);
-        self.0.rejected_count += count(rejected.len());
+        let rejected_count = count(rejected.len());
+        self.0.rejected_count += rejected_count;
         let room = LINES_LISTED_MAX.saturating_sub(self.0.rejected.len());
         self.0.rejected.extend(rejected.into_iter().take(room));
-        Ok(())
+        Ok([accepted, rejected_count])
     }
 
     /// Returns the counts and the rejected lines.
@@ -83,6 +88,9 @@ fn parse(
 fn moment(timestamp: &Number, now: UnixMs) -> Result<UnixMs, String> {
     match (timestamp.as_i64(), timestamp.as_u64()) {
         (Some(ms), _) if looks_like_seconds(ms) => Err(format!("timestamp: {NOT_SECONDS}")),
+        (Some(ms), _) if looks_finer_than_milliseconds(ms) => {
+            Err(format!("timestamp: {NOT_A_FINER_UNIT}"))
+        }
         (Some(ms @ 0..), _) => Ok(UnixMs(ms).min(now)),
         // Too large to be in the past.
         (None, Some(_)) => Ok(now),
@@ -126,6 +134,10 @@ mod tests {
     /// or looks like seconds (REQ-15) rejects the line.
     #[test]
     fn a_future_time_is_replaced_by_now() {
+        let finer = Err(
+            "timestamp: must be in milliseconds; sixteen digits look like microseconds, nineteen \
+             like nanoseconds",
+        );
         for (timestamp, want) in [
             ("0", Ok(0)),
             ("999", Ok(999)),
@@ -135,6 +147,8 @@ mod tests {
             ("1000000000", Err("timestamp: must be in milliseconds; ten digits look like seconds")),
             ("9999999999", Err("timestamp: must be in milliseconds; ten digits look like seconds")),
             ("10000000000", Ok(1_000)),
+            ("1772406000000000", finer),
+            ("1772406000000000000", finer),
             ("9223372036854775808", Ok(1_000)),
             ("null", Ok(1_000)),
             ("-1", Err("timestamp: -1 is before 1970")),

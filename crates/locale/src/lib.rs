@@ -4,7 +4,7 @@ use kiosque_contract::{Code, Envelope};
 use kiosque_model::Refusal;
 use kiosque_model::refusal::{Violation, ViolationKind};
 use kiosque_model::setting::OutOfRange;
-use kiosque_model::time::NOT_SECONDS;
+use kiosque_model::time::{NOT_A_FINER_UNIT, NOT_SECONDS};
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
 /// A language of `msg` and of the console.
@@ -225,11 +225,9 @@ fn number_and_texts(kind: ViolationKind) -> (String, Texts) {
             "距当前时间（默认的结束时间）不能超过 {} 天",
         ],
         ViolationKind::Seconds => [NOT_SECONDS, "必须以毫秒为单位；十位数字像是秒"],
-        ViolationKind::FinerUnit => [
-            "must be in milliseconds; sixteen digits look like microseconds, nineteen like \
-             nanoseconds",
-            "必须以毫秒为单位；十六位数字像是微秒，十九位数字像是纳秒",
-        ],
+        ViolationKind::FinerUnit => {
+            [NOT_A_FINER_UNIT, "必须以毫秒为单位；十六位数字像是微秒，十九位数字像是纳秒"]
+        }
         ViolationKind::TooMuchWork(_) => [
             "must be later: deviceCodes × days must be at most {}",
             "过早：deviceCodes × 天数不能超过 {}",

@@ -15,6 +15,10 @@ const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 /// The English text for a time that looks like seconds (REQ-15), after the name of its field.
 pub const NOT_SECONDS: &str = "must be in milliseconds; ten digits look like seconds";
 
+/// The English text for a time that looks like a finer unit (REQ-15), after the name of its field.
+pub const NOT_A_FINER_UNIT: &str = "must be in milliseconds; sixteen digits look like \
+    microseconds, nineteen like nanoseconds";
+
 /// Returns whether a time, in Unix milliseconds, looks like seconds (REQ-15).
 pub const fn looks_like_seconds(time: i64) -> bool {
     // Ten digits: seconds from 2001 on, and milliseconds of the first months of 1970.
@@ -63,8 +67,8 @@ impl UnixMs {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TimeError {
     /// Neither RFC 3339 with an offset nor the form of FMT-2.
-    #[error("{0:?} is not a time; give RFC 3339 with an offset, or yyyy-MM-dd HH:mm:ss in {1}")]
-    NotATime(String, String),
+    #[error("{0:?} is not a time; give RFC 3339 with an offset, or {1} in {2}")]
+    NotATime(String, &'static str, String),
     /// Well-formed, but the day or hour does not exist.
     #[error("{0:?} does not exist in the calendar")]
     Impossible(String),
@@ -215,7 +219,10 @@ impl Zone {
                 let time = parts.time().ok_or_else(impossible)?;
                 self.instant(parts.date().to_datetime(time), offset, text)
             }
-            None => Err(TimeError::NotATime(text.to_owned(), self.name.clone())),
+            None => {
+                let form = "yyyy-MM-dd HH:mm:ss";
+                Err(TimeError::NotATime(text.to_owned(), form, self.name.clone()))
+            }
         }
     }
 
@@ -242,7 +249,12 @@ impl Zone {
     /// Why the text is not a time.
     pub fn parse_time_or_date(&self, text: &str) -> Result<UnixMs, TimeError> {
         if !matches_digits(text.as_bytes(), b"dddd-dd-dd") {
-            return self.parse(text);
+            return self.parse(text).map_err(|error| match error {
+                TimeError::NotATime(text, _, zone) => {
+                    TimeError::NotATime(text, "yyyy-MM-dd or yyyy-MM-dd HH:mm:ss", zone)
+                }
+                error => error,
+            });
         }
         let impossible = |_| TimeError::Impossible(text.to_owned());
         self.start_of_date(Date::strptime("%Y-%m-%d", text).map_err(impossible)?)

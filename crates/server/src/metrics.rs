@@ -8,7 +8,7 @@ mod registry;
 use std::time::Duration;
 
 use kiosque_contract::operator_call::{Readyz, ReadyzOrders};
-use kiosque_contract::{ActivityReceived, Code, ENDPOINTS, OPERATOR_CALLS, OperatorCall};
+use kiosque_contract::{Code, ENDPOINTS, OPERATOR_CALLS, OperatorCall};
 use kiosque_ingest::stream::StreamIntake;
 use kiosque_listener::ConnectionMetrics;
 use kiosque_model::intake::OrderCounts;
@@ -189,9 +189,8 @@ impl Metrics {
         count(&self.orders, ORDER_OUTCOMES, [accepted, updated, unchanged, rejected]);
     }
 
-    /// Counts heartbeats.
-    pub(crate) fn heard(&self, received: &ActivityReceived) {
-        let counts = [received.accepted, received.rejected_count];
+    /// Counts accepted and rejected heartbeats.
+    pub(crate) fn heard(&self, counts: [u64; 2]) {
         count(&self.heartbeats, HEARTBEAT_OUTCOMES, counts);
     }
 
@@ -280,7 +279,7 @@ fn current(store: &Store, intake: &StreamIntake, certificate_end: Option<UnixMs>
     gauge("kiosque_order_streams_open", "Open streams of orders.", count(intake.streams_open()));
     gauge(
         "kiosque_order_queue_bytes",
-        "Text of streamed orders that are being validated or wait to be stored.",
+        "Bytes of streamed orders that are being validated or wait to be stored.",
         count(intake.queue_bytes()),
     );
     registry.0

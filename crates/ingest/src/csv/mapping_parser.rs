@@ -197,7 +197,7 @@ impl Parser<'_> {
     ) -> Result<Vec<ColumnNo>, MappingError> {
         let at = given.span();
         let Given::Templates(names) = given.into_inner() else {
-            return Err(MappingError::new(at, path, "expected a text or a list of texts"));
+            return Err(MappingError::new(at, path, "expected a string or a list of strings"));
         };
         let bare =
             |name: &String| Some(name.strip_prefix('{')?.strip_suffix('}')?.trim().to_owned());
@@ -317,7 +317,7 @@ impl Parser<'_> {
                 return Err(format!("{text:?} {NUL}"));
             }
             kind.read(&text, &options)
-                .map_err(|error| format!("{error}; a column is taken with \"{{Column}}\""))?;
+                .map_err(|error| format!("{error}; for a column, write \"{{Column}}\""))?;
         }
         Ok(())
     }
@@ -348,7 +348,7 @@ fn check_identity(field: &Field<OrderLine>, key: &[ColumnNo]) -> Result<(), &'st
         return Err("{#row} differs between the rows that order.key makes one order");
     }
     if spec.name == "orderId" && !is_numbered && source.columns().next().is_none() {
-        return Err("is the same for each order; a column is taken with \"{Column}\"");
+        return Err("is the same for each order; for a column, write \"{Column}\"");
     }
     Ok(())
 }

@@ -122,7 +122,7 @@ fn rate(
     let currency = Currency::parse(cell(currency)).map_err(|error| format!("currency: {error}"))?;
     let rate = Rate::parse(cell(usd_per_unit)).map_err(|error| format!("usd_per_unit: {error}"))?;
     if currency == Currency::USD && rate != Rate::ONE {
-        return Err("usd_per_unit: a dollar is worth 1".to_owned());
+        return Err(format!("usd_per_unit: {rate} for USD; it is 1, and the line can be omitted"));
     }
     Ok(DatedRate { day, currency, rate })
 }
@@ -186,7 +186,7 @@ mod tests {
             "line 3: currency: ZZZ is not an ISO 4217 code",
             "line 4: has 4 cells, the header has 3",
             "line 5: usd_per_unit: \"1,5\" is not a decimal number above zero",
-            "line 6: usd_per_unit: a dollar is worth 1",
+            "line 6: usd_per_unit: 2 for USD; it is 1, and the line can be omitted",
             "line 8: duplicate rate of EUR on 2026-01-31, first on line 7",
             no_date(9, "31.01.2026").as_str(),
             no_date(10, "2026-1-31").as_str(),

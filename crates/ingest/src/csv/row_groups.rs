@@ -76,7 +76,7 @@ impl SeenIds {
             return Ok(order);
         }
         let repeated = format!(
-            "gave its device an order with the same orderId already ({id:?} of {device:?})"
+            "already has an order with this orderId for the same device ({id:?} of {device:?})"
         );
         // Reasons are written with masked digits.
         let masked = masked_reason(&repeated);

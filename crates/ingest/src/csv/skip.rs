@@ -51,7 +51,7 @@ impl Skip {
         let mut tests = [equals, is_in, not_in, empty].into_iter().flatten();
         match (tests.next(), tests.next()) {
             (Some(test), None) => Ok(Skip { column, name: section.column, test }),
-            _ => Err("expected one test with it: equals, in, not_in, empty"),
+            _ => Err("expected exactly one of equals, in, not_in, empty"),
         }
     }
 

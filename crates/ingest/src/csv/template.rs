@@ -8,9 +8,9 @@ pub(super) const SUM: &str = "#sum";
 /// The message for a text with U+0000, which PostgreSQL cannot store.
 pub(super) const NUL: &str = "has a NUL character";
 const LONE_BRACE: &str =
-    "has a brace without its counterpart; {Column} takes a cell, {{ and }} are braces";
-const NO_NAME: &str = "has {} without a column name in it; {Column} takes a cell";
-const INNER_SUM: &str = "has {#sum}, which is a whole value, and only of an order's amount";
+    "has an unmatched brace; {Column} inserts a cell, {{ and }} are literal braces";
+const NO_NAME: &str = "has {} without a column name in it; {Column} inserts a cell";
+const INNER_SUM: &str = "has {#sum}, which must be the whole value, of an amount of the order";
 
 /// The position of a column in [`Columns`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

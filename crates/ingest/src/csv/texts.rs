@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer};
 
 /// A text, or a whole number, which is the text of its digits.
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "expected a text or a whole number")]
+#[serde(untagged, expecting = "expected a string or a whole number")]
 pub(super) enum Text {
     Text(String),
     Number(i64),
@@ -21,7 +21,7 @@ impl From<Text> for String {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "expected a text or a list of texts")]
+#[serde(untagged, expecting = "expected a string or a list of strings")]
 enum OneOrMany {
     One(Text),
     Many(Vec<Text>),
@@ -34,7 +34,7 @@ pub(super) fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<St
         OneOrMany::Many(list) => list,
     };
     if texts.is_empty() {
-        return Err(D::Error::custom("expected a text or a list of texts, got an empty list"));
+        return Err(D::Error::custom("expected a string or a list of strings, got an empty list"));
     }
     Ok(texts.into_iter().map(String::from).collect())
 }

@@ -205,12 +205,10 @@ fn format_error(format: &str) -> Option<String> {
         return Some("has minutes or seconds without the hour".to_owned());
     }
     if parts.hour().is_some_and(|hour| hour != sample.hour()) {
-        return Some(
-            "has an hour of the 12-hour clock (%I) without its half of the day (%p)".into(),
-        );
+        return Some("has an hour of the 12-hour clock (%I) without AM or PM (%p)".to_owned());
     }
     if parts.hour().is_none() && parts.meridiem().is_some() {
-        return Some("has a half of the day (%p) without the hour".to_owned());
+        return Some("has AM or PM (%p) without the hour".to_owned());
     }
     None
 }
@@ -374,8 +372,8 @@ mod tests {
             ("%F %:Q", "has the unknown field %:Q;"),
             ("%F %E", "has the unknown field %E;"),
             ("%H:%M", "has no date: year, month and day are needed"),
-            ("%F %I:%M", "has an hour of the 12-hour clock (%I) without its half of the day (%p)"),
-            ("%F %p", "has a half of the day (%p) without the hour"),
+            ("%F %I:%M", "has an hour of the 12-hour clock (%I) without AM or PM (%p)"),
+            ("%F %p", "has AM or PM (%p) without the hour"),
         ] {
             let error = format_error(bad).expect(bad);
             assert!(error.starts_with(want), "{error}");

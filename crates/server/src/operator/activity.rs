@@ -21,10 +21,9 @@ pub(super) async fn receive(caller: Caller<'_>) -> Result<ActivityReceived, Fail
     let idle_deadline = app.settings.limits.idle_deadline;
     let mut lines = Lines::of(body, Splitter::of(call.head)?, idle_deadline);
     while let Some(chunk) = key.next_chunk(&mut lines, CHUNK_BYTES).await? {
-        heartbeats.record(&app.store, chunk, app.clock.now()).await?;
+        app.metrics.heard(heartbeats.record(&app.store, chunk, app.clock.now()).await?);
     }
     let mut received = heartbeats.finish();
     received.rejected.iter_mut().for_each(|one| lines.name_element(one.line, &mut one.reason));
-    app.metrics.heard(&received);
     Ok(received)
 }

@@ -36,7 +36,7 @@ fn an_invalid_row_is_reported_and_its_neighbours_are_read() {
         (b"1,m1,1,yesterday", "column Time: \"yesterday\" is not a time; give RFC 3339"),
         (b"1,m1,1,2022-03-27 02:30:00", "column Time: 2022-03-27 02:30:00 was skipped when clocks"),
         (b"1,m1,1,2022-10-30 02:30:00", "column Time: 2022-10-30 02:30:00 occurred twice when"),
-        (b",m1,1,2022-01-01", "column Id: is empty, and gives the order no orderId"),
+        (b",m1,1,2022-01-01", "column Id: is empty, and orderId is required"),
         (b"1,m1,1", "the row has 3 cells under 4 columns"),
         (b"1,m1,1,2022-01-01,", "the row has 5 cells under 4 columns"),
         (b"1,m\xff,1,2022-01-01", "column Machine: has bytes that are not UTF-8"),
@@ -50,7 +50,7 @@ fn an_invalid_row_is_reported_and_its_neighbours_are_read() {
             b"1,m1,x,y",
             "column Total: \"x\" is not a decimal number; column Time: \"y\" is not a time",
         ),
-        (b"8,m8,2,2022-01-02", "line 2 gave its device an order with the same orderId already"),
+        (b"8,m8,2,2022-01-02", "line 2 already has an order with this orderId for the same device"),
     ] {
         let reason = reason(row);
         let row = String::from_utf8_lossy(row);

@@ -84,7 +84,10 @@ fn an_error_has_its_line_and_column() {
     }
     let text = KEYED.replace("[line]", "tradeNo = \"{No\"\n[line]");
     let error = error(&text);
-    assert!(error.starts_with("line 12, column 11: order.tradeNo: \"{No\" has a brace"), "{error}");
+    assert!(
+        error.starts_with("line 12, column 11: order.tradeNo: \"{No\" has an unmatched brace"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -102,7 +105,7 @@ fn an_error_names_its_key_and_what_was_expected() {
 [report] lines_above_header = -1
     report.lines_above_header: invalid value: integer `-1`, expected a number
 [report] columns = []
-    report.columns: expected a text or a list of texts, got an empty list
+    report.columns: expected a string or a list of strings, got an empty list
 [time] format = "%H:%M"
     time.format: "%H:%M" has no date: year, month and day
 [time] format = "%F %Q"
@@ -130,11 +133,11 @@ fn an_error_in_a_field_shows_the_notation() {
 [order] tradeno = "{No}"
     order.tradeno: unknown key; known here are key, currency
 [order] tradeNo = "{No"
-    order.tradeNo: "{No" has a brace without its counterpart
+    order.tradeNo: "{No" has an unmatched brace
 [order] tradeNo = "{}"
     order.tradeNo: "{}" has {} without a column name
 [order] tradeNo = "{#sum}"
-    order.tradeNo: "{#sum}" has {#sum}, which is a whole
+    order.tradeNo: "{#sum}" has {#sum}, which must be the whole
 [order] tradeNo = 1.5
     order.tradeNo: expected "{Column}", a list of such, or a table
 [order] tradeNo = ["a", "{B}"]
@@ -146,11 +149,11 @@ fn an_error_in_a_field_shows_the_notation() {
 [order] tradeNo = { from = "{A}", zone = "UTC" }
     order.tradeNo: only times have a format and a zone
 [order] tradeNo = { from = "{A}", map = { a = [] } }
-    order.tradeNo: expected a text or a whole number
+    order.tradeNo: expected a string or a whole number
 [order] orderId = "No"
-    order.orderId: is the same for each order; a column is
+    order.orderId: is the same for each order; for a column, write
 [order] payAmount = "Paid"
-    order.payAmount: "Paid" is not a decimal number; a column
+    order.payAmount: "Paid" is not a decimal number; for a column
 [order] payEndTime = "Paid"
     order.payEndTime: "Paid" is not a time
 [order] payStatus = { from = "{A}", map = { x = "payed" } }
@@ -190,11 +193,7 @@ fn keys_groups_sums_and_filters_are_checked_too() {
             "order.key: takes column names without braces: write \"No\", not",
         ),
         ("key = \"No\"", "key = [\"A\", \"B\"]", "order.orderId: needed, such as"),
-        (
-            "\"USD\"",
-            "\"ZZZ\"",
-            "order.currency: ZZZ is not an ISO 4217 code; a column is taken with",
-        ),
+        ("\"USD\"", "\"ZZZ\"", "order.currency: ZZZ is not an ISO 4217 code; for a column, write"),
         ("\"major\"", "\"cents\"", "amount.unit: needed: unit = \"major\" when"),
         ("salePrice = \"{Price}\"", "", "order.totalAmount: {#sum} needs line.payAmount, or"),
         (
@@ -210,11 +209,11 @@ fn keys_groups_sums_and_filters_are_checked_too() {
             "create.device.group: must not be blank",
         ),
         ("[line]", "[[skip]]\nequals = \"x\"\n[line]", "skip[0]: missing field `column`"),
-        ("[line]", "[[skip]]\ncolumn = \"A\"\n[line]", "skip 1.column: expected one test with it"),
+        ("[line]", "[[skip]]\ncolumn = \"A\"\n[line]", "skip 1.column: expected exactly one of"),
         (
             "[line]",
             "[[skip]]\ncolumn = \"A\"\nin = [\"x\"]\nempty = true\n[line]",
-            "skip 1.column: expected one test with it: equals, in, not_in, empty",
+            "skip 1.column: expected exactly one of equals, in, not_in, empty",
         ),
         ("[line]", "[skip]\n[line]", "skip: invalid type: map, expected a sequence"),
     ] {

@@ -90,7 +90,7 @@ fn an_order_with_the_id_of_another_stays_rejected() {
     let mut file = rejected_text(SIMPLE, report);
     for other in ["line 2", "another line of the report"] {
         let repeated = format!(
-            "{other} gave its device an order with the same orderId already (\"1\" of \"m1\");"
+            "{other} already has an order with this orderId for the same device (\"1\" of \"m1\");"
         );
         assert!(file.replace("\"\"", "\"").contains(&repeated), "{file}");
         assert_eq!(outcome(SIMPLE, &file).ids(), [""; 0]);
@@ -153,8 +153,8 @@ fn the_file_has_a_header_even_if_the_report_has_none() {
         file,
         "Id;Machine;Total;Time;kiosque: reason\n\
          2;m2;x;y;line 4: column Total: \"x\" is not a decimal number  column Time: \
-         \"y\" is not a time  give RFC 3339 with an offset, or yyyy-MM-dd HH:mm:ss in UTC  or set \
-         time.format, such as \"%d.%m.%Y %H:%M:%S\"\n"
+         \"y\" is not a time  give RFC 3339 with an offset, or yyyy-MM-dd or yyyy-MM-dd HH:mm:ss \
+         in UTC  or set time.format, such as \"%d.%m.%Y %H:%M:%S\"\n"
     );
     assert_eq!(outcome(&text, file.replace(";x;y;", ";2;2022-01-02;")).ids(), ["2"]);
 }
