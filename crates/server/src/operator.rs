@@ -68,7 +68,7 @@ async fn answer_here(
     let (head, body) = request.into_parts();
     let (now, request_id) = (app.clock.now(), request_id.as_str());
     let call = Call { app: &app, now, peer, request_id, head: &head };
-    let mut received = Received { call, body, proof };
+    let mut received = Received { call, body, proof, is_authorized: false };
     let outcome = catch_panic(route(&mut received)).await;
     if outcome.as_ref().is_err_and(|failure| !failure.is_timeout()) {
         received.drain().await;

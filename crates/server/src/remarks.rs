@@ -129,8 +129,9 @@ pub(crate) enum TokenHint {
 impl TokenHint {
     /// Returns the reason, if the headers show it.
     pub(crate) fn of(headers: &HeaderMap) -> Option<TokenHint> {
-        let token = headers.get(TOKEN_HEADER).map(HeaderValue::as_bytes).unwrap_or_default();
-        if token.is_empty() {
+        let values = headers.get_all(TOKEN_HEADER).iter();
+        let given: Vec<&[u8]> = values.map(|value| value.as_bytes().trim_ascii()).collect();
+        if given.iter().all(|token| token.is_empty()) {
             let is_elsewhere = headers.contains_key(header::AUTHORIZATION);
             return Some(if is_elsewhere {
                 TokenHint::InAuthorization
@@ -138,8 +139,10 @@ impl TokenHint {
                 TokenHint::Missing
             });
         }
-        let scheme = token.split(|byte| *byte == b' ').next().unwrap_or_default();
-        scheme.eq_ignore_ascii_case(b"bearer").then_some(TokenHint::WithBearer)
+        let begins_with_scheme = |token: &&[u8]| {
+            token.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"bearer"))
+        };
+        given.iter().any(begins_with_scheme).then_some(TokenHint::WithBearer)
     }
 
     pub(crate) const fn text(self) -> &'static str {

@@ -27,6 +27,8 @@ pub(super) struct Received<'a> {
     pub(super) body: SentBody,
     /// The proof that the caller may run the call.
     pub(super) proof: Proof,
+    /// Whether the caller may run it, so that its handler may have begun to read the body.
+    pub(super) is_authorized: bool,
 }
 
 /// A request whose caller may run its call, and whose query string only has keys of the call.
@@ -91,12 +93,13 @@ impl<'a> Received<'a> {
         const { assert!(C::RIGHT.is_some(), "the call takes no key: use answer") };
         self.check_method(of)?;
         let right = C::RIGHT.unwrap_or_default();
-        let Received { call, body, proof } = self;
+        let Received { call, body, proof, is_authorized } = self;
         let holder = match proof {
             Proof::Key => key::holder(call.app, &key::presented(call.head)?, right).await?,
             Proof::Session(holder) => key::permitted(holder.clone(), right)?,
         };
         let query = Query::of(of, call.query())?;
+        *is_authorized = true;
         Ok(Caller { call, body, proof, holder, query })
     }
 
@@ -121,8 +124,9 @@ impl<'a> Received<'a> {
     /// Reads and discards the rest of a refused body: a connection that is closed while its caller
     /// is still sending loses the answer.
     pub(super) async fn drain(&mut self) {
-        // A caller that expects `100 Continue` sends nothing before it.
-        if self.body.is_end_stream() || self.call.head.headers.contains_key(header::EXPECT) {
+        // A caller that expects `100 Continue` sends nothing before the body is read.
+        let sends = self.is_authorized || !self.call.head.headers.contains_key(header::EXPECT);
+        if self.body.is_end_stream() || !sends {
             return;
         }
         let limits = &self.call.app.settings.limits;

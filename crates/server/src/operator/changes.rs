@@ -17,6 +17,7 @@ use super::key::{Proof, StreamKey};
 use crate::app::App;
 use crate::call::{Call, read_permit};
 use crate::failure::Failure;
+use crate::panics::catch_panic;
 
 /// Number of orders that are read at a time.
 const PART_ORDERS: i64 = 500;
@@ -120,7 +121,7 @@ impl Rest {
 
     fn into_parts(self) -> LaterParts {
         Box::pin(stream::try_unfold(Box::new(self), |mut rest| async {
-            match rest.next().await {
+            match catch_panic(rest.next()).await {
                 Ok(part) => Ok(part.map(|part| (part, rest))),
                 Err(failure) => Err(rest.broken_off(&failure)),
             }
@@ -174,11 +175,17 @@ impl Rest {
     }
 
     fn broken_off(&self, failure: &Failure) -> BrokenOff {
-        if let Some(error) = failure.system_error() {
-            self.app.metrics.failed(error.kind);
+        match failure {
+            Failure::System(error) => {
+                self.app.metrics.failed(error.kind);
+                let (log, cause) = (&self.app.failure_log, &error.cause);
+                log.log(error.kind, "changes were aborted", cause, &self.request_id);
+            }
+            refused => {
+                let problem = format_args!("{} {}", refused.status(), refused.reason());
+                tracing::info!(request.id = self.request_id, %problem, "changes were aborted");
+            }
         }
-        let problem = format_args!("{} {}", failure.status(), failure.reason());
-        tracing::info!(request.id = self.request_id, %problem, "changes were aborted");
         BrokenOff
     }
 }

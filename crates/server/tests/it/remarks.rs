@@ -89,6 +89,8 @@ async fn a_token_in_the_wrong_place_is_explained() {
             (ask(path).token(&bearer), -4, Some(as_it_is)),
             (ask(path).token("bearer x"), -4, Some(as_it_is)),
             (ask(path).token("Bearer"), -4, Some(as_it_is)),
+            (ask(path).token("bearer:x"), -4, Some(as_it_is)),
+            (ask(path).token("bear"), -4, None),
             (ask(path).token("nonsense"), -4, None),
             (ask(path).token("nonsense").header("authorization", &bearer), -4, None),
         ] {

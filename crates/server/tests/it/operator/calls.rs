@@ -75,3 +75,22 @@ async fn a_refused_caller_that_expects_100_continue_sends_no_body() {
         }
     }
 }
+
+/// A body that is refused once it has begun is read to its end, or its caller, which is still
+/// sending, would lose the answer.
+#[tokio::test]
+async fn a_caller_that_was_asked_for_its_body_receives_the_refusal() {
+    let (server, key) = with_key("orders").await;
+    let mut gzipped = vec![0x1f, 0x8b, 8, 0];
+    gzipped.resize(4 << 20, b'x');
+    let mut wire = Target::of_operator(&server).open().await;
+    let head = format!(
+        "POST {ORDERS_CALL} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\
+         Expect: 100-continue\r\nContent-Length: {}\r\n\r\n",
+        gzipped.len()
+    );
+    wire.say(head).await;
+    assert_eq!(wire.answer().await.expect("an answer").status, 100);
+    wire.say(&gzipped).await;
+    assert_eq!(wire.answer().await.expect("an answer").status, 400);
+}
