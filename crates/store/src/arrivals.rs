@@ -28,6 +28,7 @@ statements! {
         where group_no = $group_no and order_id = $order_id";
     ARRIVAL(arrival_no) -> ArrivalRow = "select at_ms, import_no, key_name, node from arrivals
         where arrival_no = $arrival_no";
+    OLDEST() -> UnixMs = "select at_ms from arrivals order by arrival_no limit 1";
     /// Deletes old arrivals, up to the first one that is not old.
     PURGE(before_ms, most) = "delete from arrivals where arrival_no in (
         select arrival_no from arrivals
@@ -93,6 +94,14 @@ impl Intake<'_> {
             Ok(ArrivalNo(number))
         };
         self.0.db.write(Deadline::OfRequest, begin).await
+    }
+
+    /// Returns when the oldest arrival began.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn oldest_arrival(self) -> Result<Option<UnixMs>, Error> {
+        self.0.db.one(&OLDEST, &[]).await
     }
 
     /// Deletes the arrivals that began before `before`, the oldest first: their orders remain,

@@ -80,8 +80,9 @@ statements! {
         order by entry_no desc limit 1 offset $searched";
     FLEET_CHANGES_AFTER(after_no) -> i64 = "select count(*) from audit
         where entry_no > $after_no and event in ('fleetApplied', 'deviceDeleted')";
-    LATEST_BEFORE(time_ms) -> i64 = "select entry_no from audit where at_ms < $time_ms
-        order by at_ms desc limit 1";
+    /// The lowest number of the latest entries before a time.
+    LATEST_BEFORE(time_ms, most) -> Option<i64> = "select min(entry_no) from (
+        select entry_no from audit where at_ms < $time_ms order by at_ms desc limit $most) latest";
     LOGIN_NAME(account_no) -> String = "select login_name from accounts
         where account_no = $account_no";
     SESSION_OF(account_no) -> SessionRow = "select s.source, s.request_id,
@@ -93,6 +94,10 @@ statements! {
 /// The maximum time by which an entry may be written after entries of later events: refused logins
 /// are recorded once a minute, and clocks are adjusted.
 const WRITE_DELAY_MAX_MS: i64 = 3_600_000;
+
+/// The number of entries with too early a time, from a clock that was set back for a while, after
+/// which a list of later entries still has all that were written before them.
+const MISDATED_MAX: i64 = 1_000;
 
 /// The maximum number of entries that a part of a list searches for an event or a source; with an
 /// account, entries of the account. The next part continues after them.
@@ -289,8 +294,8 @@ async fn page(read: &Read<'_>, query: &AuditQuery) -> Result<AuditPage, Error> {
     let since = query.since.unwrap_or(UnixMs(i64::MIN));
     // Numbers increase with time, except for delayed entries: the scan towards older entries stops
     // here.
-    let stop = [since.plus_ms(-WRITE_DELAY_MAX_MS).into()];
-    let oldest = read.one(&LATEST_BEFORE, &stop).await?.unwrap_or(0_i64);
+    let stop = [since.plus_ms(-WRITE_DELAY_MAX_MS).into(), MISDATED_MAX.into()];
+    let oldest = read.one(&LATEST_BEFORE, &stop).await?.flatten().unwrap_or(0_i64);
     let account = query.account.as_deref();
     if !account.is_none_or(has_no_nul) {
         return Ok(AuditPage { entries: Vec::new(), next: None });

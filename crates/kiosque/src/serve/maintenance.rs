@@ -74,13 +74,19 @@ pub(super) async fn purge_regularly(store: Store, retention: Duration, clock: Cl
 }
 
 /// Deletes the entries of the audit trail that are older than `retention`, and the sources of
-/// orders, which show who sent an order, as those do. A call deletes a day of them at most: a clock
-/// that is ahead for some time must not delete the trail.
+/// orders, which show who sent an order, as those do. A call deletes a day of each at most: a clock
+/// that is ahead for some time must not delete them all.
 async fn purge(store: &Store, retention: Duration, now: UnixMs) -> Result<(), Error> {
-    let Some(oldest) = store.trail().oldest_entry().await? else { return Ok(()) };
-    let before = before(now, retention).min(oldest.plus_ms(DAY_MS));
-    let entries = store.trail().purge(before).await?;
-    let sources = store.intake().purge_arrivals(before).await?;
+    let (trail, intake, old) = (store.trail(), store.intake(), before(now, retention));
+    let day_from = |oldest: UnixMs| old.min(oldest.plus_ms(DAY_MS));
+    let entries = match trail.oldest_entry().await? {
+        Some(oldest) => trail.purge(day_from(oldest)).await?,
+        None => 0,
+    };
+    let sources = match intake.oldest_arrival().await? {
+        Some(oldest) => intake.purge_arrivals(day_from(oldest)).await?,
+        None => 0,
+    };
     if entries > 0 || sources > 0 {
         tracing::info!(entries, sources, "purged old entries of the audit trail");
     }
@@ -95,23 +101,36 @@ fn before(now: UnixMs, age: Duration) -> UnixMs {
 mod tests {
     use kiosque_contract::AuditDetails;
     use kiosque_model::audit::AuditEvent;
+    use kiosque_store::OrderSource;
     use kiosque_testkit::TestStore;
 
     use super::*;
 
-    /// The first pass of a server with a clock two years ahead deletes one day of the trail.
+    /// The first pass of a server with a clock two years ahead deletes one day of the trail, and
+    /// one day of the sources of orders, which may be other days.
     #[tokio::test]
-    async fn a_clock_that_is_ahead_deletes_a_day_of_the_trail() {
+    async fn a_clock_that_is_ahead_deletes_a_day_of_the_trail_and_of_the_sources() {
         let (fixture, retention) = (TestStore::new().await, Duration::from_secs(365 * 86_400));
         let at = |day: i64| UnixMs(day * DAY_MS);
+        let begin_arrival = |day| {
+            let source = OrderSource::Stream { key_name: "tills".to_owned(), node: None };
+            fixture.store.intake().begin_arrival(source, at(day))
+        };
         for day in 0..5 {
+            begin_arrival(day).await.unwrap();
+        }
+        purge(&fixture.store, retention, at(366)).await.unwrap();
+        let oldest = fixture.store.intake().oldest_arrival().await.unwrap();
+        assert_eq!(oldest, Some(at(1)), "with an empty trail");
+        for day in 2..5 {
             let act = Act::new(AuditEvent::Archived, AuditDetails::default());
             fixture.store.trail().record_act(act, ActedBy::server(at(day))).await.unwrap();
         }
-        for (now, oldest) in [(365, 0), (2 * 365, 1), (367, 2), (367, 2)] {
+        for (now, oldest) in [(365, [2, 1]), (2 * 365, [3, 2]), (368, [3, 3]), (368, [3, 3])] {
             purge(&fixture.store, retention, at(now)).await.unwrap();
-            let left = fixture.store.trail().oldest_entry().await.unwrap();
-            assert_eq!(left, Some(at(oldest)), "{now}");
+            let entry = fixture.store.trail().oldest_entry().await.unwrap();
+            let arrival = fixture.store.intake().oldest_arrival().await.unwrap();
+            assert_eq!([entry, arrival], oldest.map(|day| Some(at(day))), "{now}");
         }
     }
 }

@@ -250,6 +250,20 @@ async fn a_refusal_recorded_late_is_listed() {
     assert_eq!(found.iter().map(|one| one.entry_no).collect::<Vec<_>>(), [4, 2]);
 }
 
+/// A clock that was set back for a moment hides no entry that was written before.
+#[tokio::test]
+async fn an_entry_with_too_early_a_time_hides_no_others() {
+    let fixture = TestStore::new().await;
+    for hour in [0, 9, 10, 3, 11] {
+        let origin = origin("192.0.2.1", at(hour * HOUR_MS));
+        let one = AuditRecord::to_account(AuditEvent::LoginRefused, None, &origin);
+        fixture.store.trail().record_events(&PendingEvents::new(vec![one])).await.unwrap();
+    }
+    let since = Some(at(8 * HOUR_MS));
+    let found = list(&fixture, AuditQuery { since, ..ask() }).await;
+    assert_eq!(found.iter().map(|one| one.entry_no).collect::<Vec<_>>(), [5, 3, 2]);
+}
+
 /// Old entries are deleted in short transactions; the trail is otherwise never changed, and a
 /// number is used once.
 #[tokio::test]
