@@ -8,7 +8,9 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::db::{Copied, Deadline, PRIVATE_FILE, Read, integrity_of, mark_as_backup, open_private};
+use crate::db::{
+    Copied, Deadline, Header, PRIVATE_FILE, Read, integrity_of, mark_as_backup, open_private,
+};
 use crate::error::Error;
 use crate::file_system::{directory_of, if_found, sync_directory};
 use crate::inventory;
@@ -16,6 +18,15 @@ use crate::views::Upkeep;
 
 /// The suffix of the name of an unfinished backup.
 pub const UNFINISHED_SUFFIX: &str = ".partial";
+
+/// Returns whether two files are databases with the same data, at any time.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn have_same_data(one: &Path, other: &Path) -> io::Result<bool> {
+    let [one, other] = [Header::of(&File::open(one)?)?, Header::of(&File::open(other)?)?];
+    Ok(one.zip(other).is_some_and(|(one, other)| one.is_of_same_data(other)))
+}
 
 /// Why no backup was made.
 #[derive(Debug, thiserror::Error)]

@@ -77,7 +77,7 @@ pub use accounts::Credentials;
 pub use archive::{ArchiveError, Archived, Returning};
 pub use arrivals::{ARRIVAL_MAX_MS, Arrival, ArrivalNo, OrderSource};
 pub use audit::{Act, AuditPage, AuditQuery, LiveSession, PendingEvents};
-pub use backup::{BackedUp, BackupError, UNFINISHED_SUFFIX, remove_unfinished};
+pub use backup::{BackedUp, BackupError, UNFINISHED_SUFFIX, have_same_data, remove_unfinished};
 pub use citus::citus_statements;
 pub use console::{ConsoleSession, Oversight, SessionUse, SignInProof};
 pub use cooperative::yield_if_due;

@@ -23,13 +23,14 @@ impl Upkeep<'_> {
         }
     }
 
-    /// Checks that orders would be stored: the data is where it was opened and has not been moved
-    /// to a database, there is space for it, and it can be written. After a write that the file
-    /// system prevented, this is tried.
+    /// Checks that orders would be stored: the data is where it was opened, is not known to be
+    /// damaged, and has not been moved to a database, there is space for it, and it can be written.
+    /// After a write that the file system prevented, this is tried.
     ///
     /// # Errors
     /// The reason why no orders can be stored.
     pub async fn takes_orders(self) -> Result<(), Error> {
+        self.check_undamaged().await?;
         transfer::check_complete(&self.0.db).await?;
         self.0.db.check_writable()?;
         if self.0.db.last_write_failed() {

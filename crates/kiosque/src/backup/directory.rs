@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use jiff::Timestamp;
 use kiosque_model::UnixMs;
-use kiosque_store::{UNFINISHED_SUFFIX, remove_unfinished};
+use kiosque_store::{UNFINISHED_SUFFIX, have_same_data, remove_unfinished};
 
 /// A directory for `backup --keep`. Files with other names are not touched.
 pub(super) struct BackupDirectory(PathBuf);
@@ -31,10 +31,10 @@ impl BackupDirectory {
         Ok(self.0.join(file_name(now)))
     }
 
-    /// Removes backups until `keep` are left: `newest`, and the latest of the others. Those with a
-    /// later time than `now` count as the oldest: the clock was ahead when they were made. Those
-    /// that another backup has made since `newest` count, and are left to it. Returns the removed
-    /// backups, oldest first.
+    /// Removes backups of the same data until `keep` are left: `newest`, and the latest of the
+    /// others. Those with a later time than `now` count as the oldest: the clock was ahead when
+    /// they were made. Those that another backup has made since `newest` count, and are left to it.
+    /// Returns the removed backups, oldest first.
     pub(super) fn remove_old(
         &self,
         newest: &Path,
@@ -47,7 +47,8 @@ impl BackupDirectory {
             .iter()
             .filter(|name| time_of(name).is_some())
             .map(|name| self.0.join(name))
-            .filter(|path| is_file(path));
+            .filter(|path| is_file(path))
+            .filter(|path| have_same_data(newest, path).unwrap_or_default());
         // Names sort by time.
         let (newer, mut others): (Vec<_>, Vec<_>) =
             backups.partition(|path| (newest..=now.as_path()).contains(&path.as_path()));
@@ -112,10 +113,18 @@ fn time_of(name: &str) -> Option<Timestamp> {
 
 #[cfg(test)]
 mod tests {
+    use rusqlite::Connection;
+
     use super::*;
 
+    /// Writes a database file of the data with this identity.
+    fn write_backup(path: &Path, identity: i32) {
+        let database = Connection::open(path).unwrap();
+        database.pragma_update(None, "application_id", identity).unwrap();
+    }
+
     /// Two backups at once keep the number that was asked for, in any order of their removals; one
-    /// of a clock that was ahead is the first to go.
+    /// of a clock that was ahead is the first to go. Those of other data stay.
     #[test]
     fn backups_at_once_do_not_remove_one_another() {
         let name = |second: i64| file_name(Timestamp::from_second(second).unwrap());
@@ -129,8 +138,9 @@ mod tests {
             let parent = tempfile::tempdir().unwrap();
             let directory = BackupDirectory::open(parent.path().to_owned()).unwrap();
             for second in [1, 2, 3, 9] {
-                fs::write(parent.path().join(name(second)), "a backup").unwrap();
+                write_backup(&parent.path().join(name(second)), 7);
             }
+            write_backup(&parent.path().join(name(0)), 8);
             for newest in made {
                 let newest = parent.path().join(name(newest));
                 let keep = NonZeroUsize::new(keep).unwrap();
@@ -138,7 +148,8 @@ mod tests {
             }
             let mut found = directory.names().unwrap();
             found.sort();
-            assert_eq!(found, left.into_iter().map(name).collect::<Vec<_>>(), "{keep} {made:?}");
+            let left = [0].into_iter().chain(left).map(name);
+            assert_eq!(found, left.collect::<Vec<_>>(), "{keep} {made:?}");
         }
     }
 

@@ -172,13 +172,17 @@ fn a_directory_keeps_the_newest_backups() {
     let said = keep("2").failure().stderr;
     assert!(said.contains("backups: the directory does not exist"), "{said}");
     std::fs::create_dir(&directory).unwrap();
-    // Neither the operator's own files nor a link are backups of the series.
+    // Neither the operator's own files, nor a link, nor a backup of other data are backups of the
+    // series.
     let others = ["kiosque-monday.db", "kiosque.db", "notes.txt"];
     for name in others {
         std::fs::write(directory.join(name), "mine").unwrap();
     }
     let link = "kiosque-20000101T000000.000Z.db";
     std::os::unix::fs::symlink("notes.txt", directory.join(link)).unwrap();
+    let other_data = directory.join("kiosque-20020101T000000.000Z.db");
+    let other = KIOSQUE.sandbox_with(fleet(), "UTC");
+    other.run(&["backup", other_data.to_str().unwrap()]).success();
     // A crash left this one.
     let remains = "kiosque-20010101T000000.000Z.db.partial";
     std::fs::write(directory.join(remains), "part").unwrap();
@@ -204,17 +208,18 @@ fn a_directory_keeps_the_newest_backups() {
     elsewhere.run(&["backup", absolute, "--keep", "1"]).failure();
     let mut left = vec![made(&second), made(&third), link.to_owned()];
     left.extend(others.map(str::to_owned));
+    left.push("kiosque-20020101T000000.000Z.db".to_owned());
     left.sort();
     assert_eq!(sandbox.names("backups"), left);
 
     // One that was made while the clock was ahead is not newer than those made since.
     let ahead = "kiosque-29990101T000000.000Z.db";
-    std::fs::write(directory.join(ahead), "ahead").unwrap();
+    std::fs::copy(directory.join(made(&third)), directory.join(ahead)).unwrap();
     let fourth = keep("3").success();
     assert_eq!(fourth.stdout.lines().nth(1), Some(&*format!("removed backups/{ahead}")));
     let last = keep("1").success();
     assert_eq!(last.stdout.lines().count(), 4, "{last:?}");
     let copy = restored(&directory.join(made(&last)));
     assert_eq!(copy.verified(), 3);
-    assert_eq!(sandbox.names("backups").len(), 1 + 1 + others.len());
+    assert_eq!(sandbox.names("backups").len(), 1 + 2 + others.len());
 }

@@ -68,10 +68,15 @@ impl Header {
         self.versions == BACKUP_VERSIONS
     }
 
+    /// Returns whether both files have the same data, at any time.
+    pub(crate) fn is_of_same_data(self, other: Header) -> bool {
+        self.identity == other.identity
+    }
+
     /// Returns whether a log whose first version of the first page has the header `logged` can
     /// belong to the file.
     fn can_precede(self, logged: Header) -> bool {
-        self.identity == logged.identity && logged.changes <= self.changes.saturating_add(1)
+        self.is_of_same_data(logged) && logged.changes <= self.changes.saturating_add(1)
     }
 }
 
