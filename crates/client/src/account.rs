@@ -158,8 +158,8 @@ impl Account {
 
 #[cfg(test)]
 mod tests {
-    use kiosque_contract::Endpoint;
     use kiosque_contract::endpoint::{DevicePage, LogIn, SwitchGroup};
+    use kiosque_contract::{DeviceFilter, Endpoint};
 
     use super::*;
     use crate::scripted::{EMPTY, account, granted, html, json, no_answer, success};
@@ -324,15 +324,18 @@ mod tests {
             (_, 1) => page(3, 2, "b"),
             (_, 2) => page(3, 1, "a"),
             (_, 3) => page(3, 2, "b"),
-            _ => page(3, 3, "c"),
+            (_, 4) => page(3, 3, "c"),
+            _ => page(1, 1, "d"),
         });
         let devices = account.default_group().devices().await.expect("a list");
         let codes: Vec<&str> = devices.iter().map(|device| device.code()).collect();
         assert_eq!(codes, ["a", "b", "c"]);
-        // DEV-4: the devices of an answer must belong to the group of the call.
-        let Err(Error::WrongGroup { wanted, got }) =
-            account.group("south").expect("an id").devices().await
-        else {
+        // DEV-4: the devices of an answer must belong to the group of the call, or of its filter.
+        let group_id = Some("north".to_owned());
+        let filter = DeviceFilter { group_id, ..DeviceFilter::default() };
+        let south = account.group("south").expect("an id");
+        assert_eq!(south.devices_matching(&filter).await.expect("a list").len(), 1);
+        let Err(Error::WrongGroup { wanted, got }) = south.devices().await else {
             panic!("devices of another group")
         };
         assert_eq!((wanted.as_str(), got.as_str()), ("south", "north"));

@@ -178,8 +178,8 @@ pub enum WalkError {
     },
     /// Orders arrive faster than pages can be read.
     #[error(
-        "{pages} pages of device {device:?} in a row did not continue the walk: orders arrive \
-         faster than pages of this size"
+        "orders of device {device:?} arrive faster than pages of this size can be read: {pages} \
+         pages in a row did not continue the list"
     )]
     TooFast {
         /// The device.

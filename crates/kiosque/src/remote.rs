@@ -10,7 +10,7 @@ mod queries;
 
 use std::time::Duration;
 
-use kiosque_client::{Exchange, Observer};
+use kiosque_client::{Error, Exchange, Observer};
 use kiosque_remote::lists::{GROUPS, WHO};
 use kiosque_remote::{
     CommandError, Given, Places, Profiles, Remote, Resolved, groups, variables, who,
@@ -111,8 +111,8 @@ fn eprint_lines(mark: char, body: &str) {
     }
 }
 
-/// Runs a round once, or repeatedly at an interval. If no answer arrives, the next round tries
-/// again; any other failure ends the rounds.
+/// Runs a round once, or repeatedly at an interval. If no answer arrives, or the server fails, the
+/// next round tries again; any other failure ends the rounds.
 async fn repeat(
     interval: Option<Duration>,
     mut round: impl AsyncFnMut() -> Result<(), CommandError>,
@@ -121,7 +121,9 @@ async fn repeat(
         let done = round().await;
         let Some(interval) = interval else { return done };
         match done {
-            Err(error @ CommandError::Transport(_)) => {
+            Err(
+                error @ (CommandError::Transport(_) | CommandError::Refused(Error::GaveUp { .. })),
+            ) => {
                 eprint_line!("kiosque: {error}; trying again")
             }
             other => other?,

@@ -163,11 +163,11 @@ impl GroupClient {
     /// it is read, it is read again from the beginning.
     ///
     /// # Errors
-    /// See [`Error`]. [`Error::WrongGroup`] if a device of another group is listed.
+    /// See [`Error`]. [`Error::WrongGroup`] if a device of another group is listed than the one of
+    /// the filter, or of this value.
     pub async fn devices_matching(&self, filter: &DeviceFilter) -> Result<Vec<Device>, Error> {
-        let body = bytes(filter)?;
         for _ in 0..LIST_TRIES {
-            if let Some(devices) = self.devices_once(&body).await? {
+            if let Some(devices) = self.devices_once(filter).await? {
                 return Ok(devices);
             }
         }
@@ -178,7 +178,13 @@ impl GroupClient {
     }
 
     /// Returns `None` if the list changed between two pages.
-    async fn devices_once(&self, body: &Bytes) -> Result<Option<Vec<Device>>, Error> {
+    async fn devices_once(&self, filter: &DeviceFilter) -> Result<Option<Vec<Device>>, Error> {
+        let body = bytes(filter)?;
+        let of_lane = match &self.lane {
+            Lane::Group(group) => Some(group.as_str()),
+            _ => None,
+        };
+        let wanted = filter.group_id.as_deref().or(of_lane);
         let (mut devices, mut codes, mut total) = (Vec::new(), BTreeSet::new(), None);
         for current in 1_u64.. {
             let path = format!("{}?current={current}&size={DEVICES}", DevicePage::PATH);
@@ -189,7 +195,10 @@ impl GroupClient {
             let is_last =
                 page.records.is_empty() || current.saturating_mul(page.size) >= page.total;
             for device in page.records {
-                self.check_group(&device)?;
+                if let Some((wanted, got)) = wanted.zip(device.group()).filter(|(a, b)| a != b) {
+                    let (wanted, got) = (wanted.to_owned(), got.to_owned());
+                    return Err(Error::WrongGroup { wanted, got });
+                }
                 if codes.insert(device.code.clone()) {
                     devices.push(device);
                 }
@@ -200,15 +209,6 @@ impl GroupClient {
         }
         let is_whole = u64::try_from(devices.len()).is_ok_and(|count| Some(count) == total);
         Ok(is_whole.then_some(devices))
-    }
-
-    fn check_group(&self, device: &Device) -> Result<(), Error> {
-        match (&self.lane, device.group()) {
-            (Lane::Group(wanted), Some(got)) if wanted.as_str() != got => {
-                Err(Error::WrongGroup { wanted: wanted.to_string(), got: got.to_owned() })
-            }
-            _ => Ok(()),
-        }
     }
 
     /// Returns a walk over the orders of a device, the oldest first.

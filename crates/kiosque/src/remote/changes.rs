@@ -4,6 +4,7 @@ use std::mem;
 
 use kiosque_remote::lists::CHANGES;
 use kiosque_remote::{ChangeReader, CommandError};
+use tokio::sync::OnceCell;
 
 use super::print::Printer;
 use super::{open, repeat};
@@ -15,12 +16,21 @@ use crate::table::printable;
 pub(super) async fn run(args: ChangesArgs) -> Result<(), CommandError> {
     let ChangesArgs { group, after, size, shown } = args;
     let remote = open(&shown.access)?;
-    let printer = Printer::new(&shown, &[CHANGES], Some(&remote)).await?;
-    let mut reader = ChangeReader::new(&remote, group.group.as_deref(), after, size).await?;
+    let printer = OnceCell::new();
+    let mut reader = None;
     let mut is_first = true;
     // Formats that print a round as a whole: the next round prints what a failed one has read.
     let mut collected = Vec::new();
     repeat(shown.watch, async || {
+        let new = async || Printer::new(&shown, &[CHANGES], Some(&remote)).await;
+        let printer = printer.get_or_try_init(new).await?;
+        let reader = match &mut reader {
+            Some(reader) => reader,
+            none => {
+                let (group, after) = (group.group.as_deref(), after.clone());
+                none.insert(ChangeReader::new(&remote, group, after, size).await?)
+            }
+        };
         loop {
             let changes = reader.next(&remote).await?;
             if changes.is_empty() {

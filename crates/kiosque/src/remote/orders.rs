@@ -11,6 +11,7 @@ use kiosque_remote::{
     CommandError, DeviceChoice, DeviceEnd, Listing, OrderPage, OrderQuery, OrderReader, Remote,
 };
 use serde_json::Value;
+use tokio::sync::OnceCell;
 
 use super::print::Printer;
 use super::queries::{range, with_options};
@@ -23,16 +24,18 @@ use crate::table::printable;
 /// Prints the orders of each round.
 pub(super) async fn run(args: OrdersArgs) -> Result<(), CommandError> {
     let remote = open(&args.shown.access)?;
-    let printer = Printer::new(&args.shown, &[ORDERS], Some(&remote)).await?;
+    let printer = OnceCell::new();
     let mut csv = None;
     let mut reader = None;
     repeat(args.shown.watch, async || {
+        let new = async || Printer::new(&args.shown, &[ORDERS], Some(&remote)).await;
+        let printer = printer.get_or_try_init(new).await?;
         // Rows continue where the previous round ended; other formats print everything again.
         let mut round = match reader.take() {
             Some(before) if printer.prints_rows() => before,
             _ => OrderReader::new(query(&remote, &args).await?),
         };
-        let printed = print_all(&remote, &printer, &mut csv, &mut round, &args).await;
+        let printed = print_all(&remote, printer, &mut csv, &mut round, &args).await;
         let is_walk = args.latest.is_none();
         if is_walk && !matches!(printed, Err(CommandError::Output(_))) {
             print_ends(&round, printed.is_ok());
@@ -131,7 +134,7 @@ fn print_ends(reader: &OrderReader, is_complete: bool) {
     }
     let devices = reader.ends.len();
     if !is_complete {
-        eprint_line!("the orders are not complete: the walk failed");
+        eprint_line!("the list of orders is incomplete: reading it failed");
     } else if devices > 1 && reader.ends.iter().all(|(_, end)| *end != DeviceEnd::Cut) {
         eprint_line!("{count} orders of {devices} devices, complete");
     }

@@ -12,6 +12,8 @@ use kiosque_remote::{
     report,
 };
 
+use tokio::sync::OnceCell;
+
 use super::print::Printer;
 use super::{open, places, repeat};
 use crate::args::{CallArgs, DevicesArgs, OrderArgs, ReportArgs, Shown, Span};
@@ -23,8 +25,13 @@ pub(super) async fn answer(
     ask: impl AsyncFn(&Remote) -> Result<Listing, CommandError>,
 ) -> Result<(), CommandError> {
     let remote = open(&shown.access)?;
-    let printer = Printer::new(shown, lists, Some(&remote)).await?;
-    repeat(shown.watch, async || printer.print(&ask(&remote).await?)).await
+    let printer = OnceCell::new();
+    repeat(shown.watch, async || {
+        let new = async || Printer::new(shown, lists, Some(&remote)).await;
+        let printer = printer.get_or_try_init(new).await?;
+        printer.print(&ask(&remote).await?)
+    })
+    .await
 }
 
 pub(super) async fn profiles(shown: &Shown) -> Result<(), CommandError> {

@@ -72,7 +72,10 @@ impl MirrorFile {
         let application: i64 =
             transaction.pragma_query_value(None, "application_id", |row| row.get(0))?;
         if application != APPLICATION {
-            return Err(usage("a database that `kiosque remote mirror` has not created"));
+            return Err(usage(
+                "a database that `kiosque remote mirror` has not created; specify another file \
+                 with --into",
+            ));
         }
         let account = transaction.query_row("select url, username from mirror", [], |row| {
             Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))

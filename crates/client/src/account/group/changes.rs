@@ -132,21 +132,23 @@ impl OrderChanges {
     }
 
     async fn feed(&self, after: Option<&str>, wait: Duration) -> Result<Batch, Error> {
-        let request = |wait: Duration| {
+        // Whole seconds, rounded up: a shorter wait would be none.
+        let seconds = wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0));
+        let request = |seconds: u64| {
             let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
             let body = OrderChangesRequest {
                 after: after.map(str::to_owned),
                 size: Some(number(self.size)),
-                wait_seconds: Some(number(wait.as_secs())),
+                wait_seconds: Some(number(seconds)),
                 include_totals: None,
             };
             Ok::<_, Error>(Request::new(endpoint::OrderChanges::PATH.to_owned(), bytes(&body)?))
         };
         let (account, lane) = (self.group.account(), self.group.lane());
-        let answer = match wait.as_secs() {
+        let answer = match seconds {
             0 => None,
-            _ => {
-                let answer = account.read_long(lane, &request(wait)?).await?;
+            seconds => {
+                let answer = account.read_long(lane, &request(seconds)?).await?;
                 if answer.is_none() {
                     // Another group needs the session, and gets it for a while.
                     tokio::time::sleep(PAUSE).await;
@@ -156,7 +158,7 @@ impl OrderChanges {
         };
         match answer {
             Some(answer) => data_of(&answer),
-            None => data_of(&account.read(lane, &request(Duration::ZERO)?).await?),
+            None => data_of(&account.read(lane, &request(0)?).await?),
         }
     }
 

@@ -251,6 +251,28 @@ fn a_failed_round_loses_no_change() {
     }
 }
 
+/// A server that fails for longer than a call is retried ends no `--watch`, nor does one whose
+/// first answer, with the time zone of a table, does not arrive.
+#[test]
+fn a_server_that_fails_for_a_while_ends_no_watch() {
+    let place = Place::new();
+    place.import("N-1", 1);
+    let each_try = [
+        "nth(1, code500(changes))",
+        "nth(2, code500(changes))",
+        "nth(3, code500(changes))",
+        "nth(4, code500(changes))",
+    ];
+    for (faults, command, printed) in
+        [(&each_try[..], "changes", "N-1-0"), (&["nth(1, html404(summary))"], "devices", "N-1")]
+    {
+        let _proxy = place.log_in_through(faults);
+        let watching = place.spawn(&[command, "--watch", "20ms", "--output", "table"]);
+        watching.stderr_until("; trying again\n");
+        watching.stdout_until(printed);
+    }
+}
+
 /// ORD-3: after a failure in the middle of a device, the next round continues after the orders that
 /// were printed, and `--limit` counts each once.
 #[test]
