@@ -113,9 +113,18 @@ fn without_error_numbers(mut text: String) -> String {
 const POLLS_BETWEEN_EVENTS: u32 = 13;
 
 fn run(cli: Cli, given: Given) -> anyhow::Result<CommandOutcome> {
-    let settings = Settings::new(given, cli.config_file())?;
-    let format = settings.common.log_format;
-    log::start(&settings.common.log, format);
+    let settings = Settings::new(given, cli.config_file());
+    let format = settings.as_ref().map_or(LogFormat::Text, |settings| settings.common.log_format);
+    if let Ok(settings) = &settings {
+        log::start(&settings.common.log, format);
+    }
+    for name in settings::unknown_variables() {
+        match format {
+            LogFormat::Text => eprint_line!("warning: {name} is not a setting of kiosque"),
+            LogFormat::Json => tracing::warn!("{name} is not a setting of kiosque"),
+        }
+    }
+    let settings = settings?;
     let mut threads = tokio::runtime::Builder::new_multi_thread();
     let threads = threads.enable_all().event_interval(POLLS_BETWEEN_EVENTS);
     let runtime = threads.build().context("cannot start threads")?;

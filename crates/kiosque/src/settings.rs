@@ -21,10 +21,10 @@ use kiosque_store::{SessionLease, StoreLocation};
 use crate::log::{LogFilter, LogFormat};
 
 pub(crate) use flags::{common_flags, flags_of};
-pub(crate) use given::{Given, variable_named};
+pub(crate) use given::{Given, unknown_variables, variable_named};
 pub(crate) use template::template;
 
-/// The variable with the path of the configuration file.
+/// The variable with the path of the settings file.
 pub(crate) const CONFIG_VARIABLE: &str = "KIOSQUE_CONFIG";
 
 /// Settings of every command that opens the data.
@@ -174,7 +174,6 @@ pub(crate) struct Settings {
 impl Settings {
     /// Combines the values of flags and variables with the values of the settings file.
     pub(crate) fn new(flags: Given, config: Option<&Path>) -> anyhow::Result<Settings> {
-        given::warn_of_unknown_variables();
         let given = flags.or_variables()?;
         let given = match config {
             Some(path) => given.or_file(path)?,

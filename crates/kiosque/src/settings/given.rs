@@ -15,7 +15,6 @@ use kiosque_model::setting::{self, OutOfRange};
 use toml::{Spanned, Value};
 
 use super::{CONFIG_VARIABLE, INTEGER, LIST, all_settings, default_value, placeholder};
-use crate::output::eprint_line;
 
 /// The value of a flag or variable, whose syntax is checked.
 #[derive(Clone)]
@@ -218,15 +217,11 @@ pub(crate) fn variable_named(name: &str) -> String {
     format!("KIOSQUE_{}", name.to_uppercase())
 }
 
-/// Prints a warning for each variable that is named like a setting but is none.
-pub(super) fn warn_of_unknown_variables() {
+/// Returns the variables that are named like settings but are none.
+pub(crate) fn unknown_variables() -> Vec<String> {
     let mut known: BTreeSet<String> = all_settings().map(|it| variable(&it)).collect();
     known.insert(CONFIG_VARIABLE.to_owned());
     known.extend(kiosque_remote::VARIABLES.map(str::to_owned));
-    for (name, _) in std::env::vars_os() {
-        let name = name.display().to_string();
-        if name.starts_with("KIOSQUE_") && !known.contains(&name) {
-            eprint_line!("warning: {name} is not a setting of kiosque");
-        }
-    }
+    let names = std::env::vars_os().map(|(name, _)| name.display().to_string());
+    names.filter(|name| name.starts_with("KIOSQUE_") && !known.contains(name)).collect()
 }
