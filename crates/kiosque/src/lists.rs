@@ -5,7 +5,7 @@ use kiosque_contract::AuditDetails;
 use kiosque_contract::inventory::{
     AccountItem, GroupItem, ImportItem, ImportState, ProductItem, RateItem,
 };
-use kiosque_model::{GroupId, Zone};
+use kiosque_model::{GroupId, Zone, counted};
 
 use crate::open;
 use crate::output::{self, Output, YesNo, time};
@@ -160,7 +160,11 @@ fn ended(import: &ImportItem, zone: &Zone) -> String {
     match (import.state, import.ended_timestamp) {
         (ImportState::Running, _) => "running".to_owned(),
         (ImportState::Complete, at) => time(zone, at),
-        (ImportState::Interrupted, None) => "interrupted".to_owned(),
-        (ImportState::Interrupted, at) => format!("interrupted {}", time(zone, at)),
+        (ImportState::Interrupted, at) => {
+            let at = at.map(|at| format!(" {}", time(zone, Some(at)))).unwrap_or_default();
+            let stored = import.details.orders;
+            let stored = stored.map(|orders| format!(", {} stored", counted(orders, "order")));
+            format!("interrupted{at}{}", stored.unwrap_or_default())
+        }
     }
 }
