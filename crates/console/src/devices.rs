@@ -21,7 +21,7 @@ texts! {
     SEARCH: "Code or name", "编码或名称";
     ONLINE: "Online", "在线";
     SILENT: "Silent", "离线";
-    GROUP_DISABLED: "Group disabled", "分组已停用";
+    GROUP_DISABLED: "Group deactivated", "分组已停用";
     DISABLED: "Disabled", "已停用";
     SILENT_DEVICES: "Silent devices", "离线的设备";
     BROKEN: "Devices with broken aisles", "有故障货道的设备";

@@ -32,7 +32,7 @@ texts! {
     MINUTES_LONG: "{0} min", "{0} 分钟";
     HOURS: "{0} h", "{0} 小时";
     DAYS: "{0} d", "{0} 天";
-    MINUTES_SUMMARY: "Orders in each minute, the last one last: {0}", "每分钟订单数（最后为最近）：{0}";
+    MINUTES_SUMMARY: "Orders per minute, oldest first: {0}", "每分钟订单数（最后为最近）：{0}";
     ACCEPTED: "New", "新增";
     UPDATED: "Updated", "更新";
     UNCHANGED: "Unchanged", "未变";
@@ -41,7 +41,7 @@ texts! {
         "近几分钟没有订单流发送到本节点。";
     QUEUE: "Queue and heartbeats", "队列与心跳";
     STREAMS_OPEN: "Open streams", "打开的订单流";
-    QUEUE_BYTES: "Text being validated or waiting", "校验中或等待中的文本";
+    QUEUE_BYTES: "Orders being validated or waiting to be stored", "校验中或等待存储的订单";
     BYTES: "{0} bytes", "{0} 字节";
     STORING: "Group commit", "组提交";
     IS_STORING: "a transaction is in progress, {0} chunks are waiting", "事务进行中，{0} 个数据块等待";

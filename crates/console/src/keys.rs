@@ -28,12 +28,12 @@ texts! {
     NEW_KEY: "The new key {0}", "新密钥 {0}";
     ONCE: "Copy it now: it is shown only once, and only its digest is stored.",
         "请立即复制：仅显示一次，系统只保存其摘要。";
-    NAME_TAKEN: "A live key has the name {0}. Choose another name, or revoke that key.",
+    NAME_TAKEN: "An active key has the name {0}. Choose another name, or revoke that key.",
         "名称 {0} 已被有效密钥使用。请换一个名称或吊销该密钥。";
     BAD_NAME: "“{0}” cannot be the name of a key: {1}", "“{0}” 不能作为密钥名称：{1}";
     NO_RIGHTS: "Choose at least one right.", "请至少选择一项权限。";
     NOT_GRANTED: "Your key does not have all of these rights.", "您的密钥不具有所选的全部权限。";
-    UNKNOWN: "No live key has the name {0}.", "没有名为 {0} 的有效密钥。";
+    UNKNOWN: "No active key has the name {0}.", "没有名为 {0} 的有效密钥。";
     DONE: "The key {0} is revoked.", "密钥 {0} 已吊销。";
     RIGHT_ORDERS: "orders: send orders", "orders：发送订单";
     RIGHT_ACTIVITY: "activity: send heartbeats", "activity：发送心跳";

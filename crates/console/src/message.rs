@@ -17,7 +17,7 @@ texts! {
     FAILED: "The page cannot be shown", "无法显示此页面";
     FAILED_TEXT: "Reading the data failed. The server's log has the cause under request {0}.",
         "读取数据失败。服务器日志中以请求 {0} 记录了原因。";
-    BAD_REQUEST: "This address is not valid", "无法读取此地址";
+    BAD_REQUEST: "This address is not valid", "此地址无效";
     BAD_REQUEST_TEXT: "The parameter {0} has a value that this page cannot use. Open the page \
         without it, and choose there.", "参数 {0} 的值无法使用。请不带该参数打开页面，再在页面中选择。";
     UNKNOWN_PARAMETER_TEXT: "This page has no parameter {0}. Open it without the parameter, and \

@@ -30,7 +30,7 @@ texts! {
     MAJOR: "Major units", "主单位";
     MINOR: "Minor units", "最小单位";
     REFUNDED: "Refunded", "退款";
-    COURSE: "Course", "过程";
+    COURSE: "Progress", "过程";
     NO_TIME: "no time reported", "未上报时间";
     LINES: "Lines", "商品明细";
     COUNT: "Count", "数量";

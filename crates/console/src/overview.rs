@@ -51,7 +51,7 @@ texts! {
     LAST_SALES: "These days have no sales. The last sales were on {0}.",
         "这些日期没有销售。最近的销售在 {0}。";
     SHOW_THEM: "Show the 28 days up to then", "查看截至该日的 28 天";
-    NO_FAILURES: "Every order was shipped.", "所有订单均出货成功。";
+    NO_FAILURES: "No shipment has failed.", "没有出货失败的订单。";
     WITHOUT_RATE: "Not in the dollar amounts, since there is no exchange rate: {0}. Import rates \
         with “kiosque import rates”.", "因缺少汇率，以下未计入美元金额：{0}。请用“kiosque import rates”导入。";
     IN_CURRENCY: "{0} orders in {1}", "{1} {0} 单";

@@ -17,7 +17,7 @@ texts! {
     LOOK_UP_NOTE: "of the last day", "最近一天";
     REQUEST_ID: "Request id (the answer’s header x-request-id)", "请求编号（应答头 x-request-id）";
     CLAIMED: "{0}, as the token or the login claims", "{0}（由令牌或登录名声称）";
-    FUNCTION: "Asked", "请求内容";
+    FUNCTION: "Call", "请求内容";
     FIELDS: "Fields", "字段";
     NOT_READ: "not recorded: there is no body, it was not read, or it is secret",
         "未记录：没有正文、正文未读取，或属于机密";

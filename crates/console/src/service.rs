@@ -29,7 +29,7 @@ texts! {
     NO_BACKUP: "No backup by “kiosque backup”", "尚无“kiosque backup”备份";
     BACKUP_DO: "Run “kiosque backup” every day, and store its file on another machine.",
         "请每天运行“kiosque backup”，并将文件存放到其他机器。";
-    RATES: "Exchange rates until {0}", "汇率截至 {0}";
+    RATES: "Latest exchange rate of {0}", "最新汇率日期 {0}";
     NO_RATES: "No exchange rates", "没有汇率";
     RATES_DO: "If there are sales in other currencies than US dollars, import rates with \
         “kiosque import rates”: sums in dollars leave out sales without a rate.",
@@ -38,7 +38,8 @@ texts! {
     LOG: "Write-ahead log of {0}", "预写日志 {0}";
     LOG_DO: "A long read prevents its end from being reused. Look for an export or a backup that \
         runs.", "长时间读取使其无法重用。请查看正在运行的导出或备份。";
-    CLOCK: "This node's clock is {0} ms ahead of the database's", "本节点时钟比数据库快 {0} 毫秒";
+    CLOCK_AHEAD: "This node's clock is {0} ms ahead of the database's", "本节点时钟比数据库快 {0} 毫秒";
+    CLOCK_BEHIND: "This node's clock is {0} ms behind the database's", "本节点时钟比数据库慢 {0} 毫秒";
     CLOCK_DO: "Synchronize the clock: no session is answered until then.",
         "请同步时钟：在此之前不应答任何会话。";
     DAMAGED: "Requests that failed because of a damaged order: {0}",
@@ -48,7 +49,7 @@ texts! {
         "“kiosque verify”会列出损坏的订单。请恢复损坏之前的备份，并重发之后的订单；其他订单不受影响。";
     PROGRAM: "Program and data", "程序与数据";
     VERSION: "Version", "版本";
-    PLACE: "Data", "数据位置";
+    PLACE: "Engine", "存储引擎";
     LAYOUT: "Layout", "数据结构版本";
     ZONE: "Time zone", "时区";
     DATABASE: "Database", "数据库";
@@ -62,13 +63,13 @@ texts! {
     NAMES: "Names of the certificate", "证书名称";
     CONTENT: "Stored entries", "已存条目";
     SESSIONS: "Live sessions", "有效会话";
-    KEYS: "Live keys", "有效密钥";
+    KEYS: "Active keys", "有效密钥";
     PRODUCTS: "Products", "商品";
     ARCHIVED: "Archived", "已归档";
     LIMITS: "Limits", "限额";
     LIMIT: "Limit", "限额";
     USED: "In use", "已用";
-    MOST: "Most", "上限";
+    MOST: "Maximum", "上限";
     SHARE: "Share", "占比";
 }
 
@@ -229,7 +230,8 @@ fn all_checks(frame: &Frame<'_>, conditions: &Conditions) -> Vec<Check> {
         checks.push(Check { tone: Tone::Bad, ..warning(frame, text, DAMAGED_DO) });
     }
     if let Some(ahead) = conditions.clock_off_ms {
-        let text = CLOCK.fill(frame.language, &[&ahead.to_string()]);
+        let text = if ahead < 0 { CLOCK_BEHIND } else { CLOCK_AHEAD };
+        let text = text.fill(frame.language, &[&ahead.unsigned_abs().to_string()]);
         checks.push(Check { tone: Tone::Bad, ..warning(frame, text, CLOCK_DO) });
     }
     checks

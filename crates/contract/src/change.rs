@@ -30,7 +30,8 @@ impl Request for OrderChangesRequest {}
 impl Example for OrderChangesRequest {
     fn example() -> OrderChangesRequest {
         OrderChangesRequest {
-            after: Some(OrderChanges::example().next),
+            // A position is one of its server.
+            after: None,
             size: Some(100),
             include_totals: Some(true),
             wait_seconds: None,
@@ -64,7 +65,7 @@ impl Example for OrderChanges {
         };
         OrderChanges {
             records: vec![change],
-            next: "AAAAAAAAAAEAAAAAAAAC_A".to_owned(),
+            next: "AAAAAAAAAAEAAAAAAAAC_AAAAAAAAAL8GOCJHbMfLDU".to_owned(),
             more: false,
             totals: Some(OrderTotals { change_no: 764, orders: 764, sales: vec![sales] }),
         }

@@ -60,7 +60,7 @@ pub struct DeviceRecord<'a> {
     pub total_curr_stock: i64,
     /// Its last activity in this group, Unix time in milliseconds; null when there was none.
     pub last_active_timestamp: Option<i64>,
-    /// When it was first made known, Unix time in milliseconds.
+    /// When it was created, Unix time in milliseconds.
     pub create_timestamp: i64,
 }
 

@@ -33,7 +33,7 @@ pub struct OrdersFailed {
     /// The outcomes of the lines that have not failed.
     #[serde(flatten)]
     pub received: OrdersReceived,
-    /// Lines that could not be stored, or of which this is not known. They may be sent again.
+    /// Lines that were not stored, or whose outcome is unknown. They may be sent again.
     pub failed_count: u64,
     /// The first of them.
     pub failed: Vec<FailedOrder>,

@@ -102,7 +102,7 @@ pub struct OrderLineItem {
     /// The amount paid for the line; `salePrice` times `count` by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pay_amount: Option<i64>,
-    /// See ORD-14; that of the order by default.
+    /// See ORD-14; the order's by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shipment_status: Option<i64>,
     /// Fault code of the machine; 0 by default.

@@ -183,7 +183,8 @@ fn parameters() -> Value {
             "schema": { "type": "string", "examples": tags },
         },
         "current": number("current", 1, "Page number."),
-        "size": number("size", 10, "Page size; at most 1000 unless the operator says otherwise."),
+        "size": number("size", 10, "Page size; at most 1000 unless \
+            the operator has configured another limit."),
     })
 }
 

@@ -10,6 +10,7 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
 pub(crate) const RETRY_AFTER: &str = "retry-after";
+pub(crate) const WWW_AUTHENTICATE: &str = "www-authenticate";
 
 /// Returns the `code` and the `msg` of every refusal.
 pub fn refusals(locale: Locale) -> impl Iterator<Item = (i32, &'static str)> {
@@ -43,7 +44,8 @@ pub(crate) fn headers(names: &[&str]) -> Value {
     let text = |about: &str| json!({ "description": about, "schema": { "type": "string" } });
     let mut all = json!({
         REQUEST_ID_HEADER: {
-            "description": "Names the request in the operator's log; quote it to the operator.",
+            "description": "Names the request; quote it to the operator, who can find a refused or \
+                failed one for a day.",
             "required": true,
             "schema": { "type": "string" },
         },
@@ -54,6 +56,7 @@ pub(crate) fn headers(names: &[&str]) -> Value {
         },
         IGNORED_HEADER: text("Fields and query keys of the request that the call does not know, \
             separated by commas."),
+        WWW_AUTHENTICATE: text("`Bearer`."),
         HINT_HEADER: text("Where the token belongs, when the request has none that can be read."),
     });
     names.iter().map(|name| ((*name).to_owned(), all[*name].take())).collect::<Map<_, _>>().into()

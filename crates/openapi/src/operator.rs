@@ -8,7 +8,8 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    RETRY_AFTER, generator, generator_with, header_references, headers, license, operation_id,
+    RETRY_AFTER, WWW_AUTHENTICATE, generator, generator_with, header_references, headers, license,
+    operation_id,
 };
 
 /// The address in a document if none is specified.
@@ -45,7 +46,7 @@ pub fn document(server: &str) -> Value {
         "paths": paths,
         "components": {
             "schemas": schemas,
-            "headers": headers(&[REQUEST_ID_HEADER, RETRY_AFTER]),
+            "headers": headers(&[REQUEST_ID_HEADER, RETRY_AFTER, WWW_AUTHENTICATE]),
             "securitySchemes": { "key": {
                 "type": "http", "scheme": "bearer",
                 "description": "A key of `kiosque operator-key create`.",
@@ -72,7 +73,8 @@ fn operation(
         .iter()
         .map(|status| {
             let headers = match status {
-                503 => &[REQUEST_ID_HEADER, RETRY_AFTER][..],
+                401 => &[REQUEST_ID_HEADER, WWW_AUTHENTICATE][..],
+                503 => &[REQUEST_ID_HEADER, RETRY_AFTER],
                 _ => &[REQUEST_ID_HEADER],
             };
             let answer = json!({

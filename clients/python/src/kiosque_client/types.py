@@ -100,7 +100,7 @@ class Device(TypedDict):
     lastActiveTimestamp: int | None
     """Its last activity in this group, Unix time in milliseconds; null when there was none."""
     createTimestamp: int
-    """When it was first made known, Unix time in milliseconds."""
+    """When it was created, Unix time in milliseconds."""
 
 
 class RequiredOrderFilter(TypedDict):

@@ -20,7 +20,7 @@ texts! {
     SALES: "Sales", "销售";
     PERIOD: "Period", "时段";
     ALL_DAYS: "28 days", "28 天";
-    FAILED: "Not shipped", "出货失败";
+    FAILED: "Shipment failed", "出货失败";
     SUMMARY: "Orders of each of the last 28 days: {0}", "最近 28 天每天的订单：共 {0} 单";
     NONE: "No sales in the last 28 days.", "最近 28 天没有销售。";
 }

@@ -15,7 +15,7 @@ use crate::words::NEEDS_ATTENTION;
 texts! {
     NOTHING: "Nothing needs attention.", "没有需要关注的事项。";
     REFUNDING: "Open refunds", "退款中的订单";
-    CHECKS: "Checks of the service", "服务检查未通过";
+    CHECKS: "Service checks that are not ok", "服务检查未通过";
     RULES: "Rules", "规则";
 }
 

@@ -403,7 +403,7 @@ async fn devices_of_a_deactivated_group_differ_from_disabled_ones() {
         badges.into_iter().map(|badge| badge.split('>').nth(1).unwrap().to_owned()).collect()
     };
     let all: Vec<String> = badges(&browser.get("/console/devices").await.text);
-    assert_eq!(all, ["Silent", "Group disabled", "Disabled"]);
+    assert_eq!(all, ["Silent", "Group deactivated", "Disabled"]);
     let of_closed = browser.get("/console/devices?state=group-disabled&format=csv").await.text;
     assert!(of_closed.contains("\nD2,Platform,g2,group-disabled,"), "{of_closed}");
     for (state, code) in [("silent", "D1"), ("group-disabled", "D2"), ("disabled", "D3")] {
@@ -414,7 +414,7 @@ async fn devices_of_a_deactivated_group_differ_from_disabled_ones() {
     let overview = browser.get("/console/").await.text;
     assert!(!overview.contains("href=\"/console/devices/D2\""), "{overview}");
     let page = browser.get("/console/devices/D2").await.text;
-    assert!(page.contains("Group disabled") && page.contains("Items in stock"), "{page}");
+    assert!(page.contains("Group deactivated") && page.contains("Items in stock"), "{page}");
     browser.headers.push(("accept-language", "zh-CN".to_owned()));
     let all: Vec<String> = badges(&browser.get("/console/devices").await.text);
     assert_eq!(all, ["离线", "分组已停用", "已停用"]);

@@ -56,9 +56,11 @@ const IN_FINER_UNITS: &[&str] =
 /// Texts that are no cursors (ORD-28).
 const NO_CURSOR: &[&str] = &[
     "\"x\"",
-    "\"AAAAAAAAAAEAAAAAAAAC_B\"",
-    "\"AAAAAAAAAAEAAAAAAAAC_A==\"",
-    "\"AAAAAAAAAAH__________w\"",
+    "\"AAAAAAAAAAEAAAAAAAAC_AAAAAAAAAL8GOCJHbMfLD\"",
+    "\"AAAAAAAAAAEAAAAAAAAC_AAAAAAAAAL8GOCJHbMfLDU=\"",
+    "\"AAAAAAAAAAEAAAAAAAAC_AAAAAAAAAL8GOCJHbMfLDV\"",
+    "\"AAAAAAAAAAH__________wAAAAAAAAL8AAAAAAAAAAU\"",
+    "\"AAAAAAAAAAEAAAAAAAAC_QAAAAAAAAL8AAAAAAAAAAU\"",
     "\" \"",
 ];
 /// JSON values of every type but a string.
