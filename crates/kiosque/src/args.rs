@@ -79,7 +79,8 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  \
         kiosque init --timezone Europe/Paris --data /srv/kiosque\n  \
         kiosque init --timezone Europe/Paris --store postgres://kiosque@db1,db2/kiosque\n\n\
-        `apply` creates data as well; all other commands refuse a place without data. The \
+        `apply` and `demo` create data as well, `restore` restores a backup into a new directory, \
+        and `move` fills an empty database; all other commands refuse a place without data. The \
         directory and its files are private to the user who runs the command. Data in the same \
         time zone is not changed.")]
     Init,
@@ -100,7 +101,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: ImportWhat,
     },
-    /// Print totals, sizes, the certificate's end and the running servers.
+    /// Print totals, sizes, the certificate's expiry and the running servers.
     #[command(after_help = "Examples:\n  kiosque status --data /srv/kiosque\n  \
         kiosque status --output json --data /srv/kiosque\n\n\
         The server may run meanwhile. Its heartbeats of the last seconds are not in the data yet.")]
@@ -283,10 +284,11 @@ pub(crate) enum ImportWhat {
         kiosque import orders report.csv --map mapping.toml --data /srv/kiosque\n\n\
         May be repeated, and may run while the server runs. Invalid lines are printed, and written \
         to FILE.rejected.ndjson with the reason, or invalid rows of a report to FILE.rejected.csv; \
-        all others are imported. An existing file is renamed. The exit status is 1 if a \
-        line was rejected. With --dry-run, no file is written, and further results are printed: \
-        dates, totals, devices and products that would be created, and the first orders as \
-        integrators would see them."
+        all others are imported. An existing file of that name is renamed; one that --rejected \
+        names is an error. For standard input, FILE is stdin. The exit status is 1 if a line was \
+        rejected. With --dry-run, no file is written, and further results are printed: dates, \
+        totals, devices and products that would be created, and the first orders as integrators \
+        would see them."
     )]
     Orders(OrderImport),
     /// Import exchange rates from CSV with the columns date, currency, usd_per_unit.

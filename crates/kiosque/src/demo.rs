@@ -54,7 +54,10 @@ pub(crate) async fn run(settings: Settings, flags: DemoFlags) -> anyhow::Result<
     let (time, interval, today) = (flags.time(), flags.interval()?, flags.today);
     let faults = flags.faults.given();
     if settings.common.store.is_some() {
-        bail!("a demo keeps its data in a directory: remove --store");
+        bail!(
+            "{}: a demo keeps its data in a directory, which --data can name; unset it",
+            settings.source("store")
+        );
     }
     let directory = settings.common.data.clone().map_or_else(default_directory, Ok)?;
     let server = settings.server()?;

@@ -138,7 +138,8 @@ impl Sheet<'_> {
 
     fn certificate(&self) -> String {
         let Some(certificate) = &self.overview.certificate else {
-            return "none yet; a server makes one, or takes --tls-cert".to_owned();
+            return "none yet; a server creates a self-signed one unless --tls-cert is given"
+                .to_owned();
         };
         let end = self.time(certificate.not_after_timestamp);
         let state = match certificate.not_after_timestamp {

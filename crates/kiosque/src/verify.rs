@@ -16,8 +16,8 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<CommandOutcome> {
     }
     if by_other_rules > 0 {
         eprint_line!(
-            "the last {} can be by other rules of the time zone, which have changed since the \
-             orders were stored: no damage",
+            "the last {} can be explained by rules of the time zone that changed after the orders \
+             were stored: no damage",
             counted(by_other_rules, "difference")
         );
     }

@@ -79,7 +79,8 @@ pub struct Limits {
     pub large_answers_max_bytes: usize,
     /// Maximum requests of an account that wait for changes at the same time.
     ///
-    /// Further requests fail until one is answered.
+    /// Further requests fail until one is answered. The same number limits the operator's answers
+    /// that follow changes, of all keys together.
     #[arg(long, default_value_t = 64, value_parser = positive::<usize>)]
     pub change_waits_per_account_max: usize,
     /// Timeout of a TLS handshake.
@@ -98,7 +99,7 @@ pub struct Limits {
     pub body_deadline: Duration,
     /// Idle timeout of a connection and of an operator's stream.
     ///
-    /// Also the write timeout of a response that the client does not read.
+    /// Also the write timeout of an answer that the client does not read.
     #[arg(long, default_value = "75s", value_parser = positive_duration, help_heading = "Network")]
     pub idle_deadline: Duration,
     /// Concurrent password hashes, separately for known sources and all others [default: cores - 1,

@@ -186,7 +186,9 @@ impl Verified {
 
 async fn stored_dictionaries(read: &Read<'_>, found: &mut Verified) -> Result<(), Error> {
     for number in dictionaries::damaged(read).await? {
-        found.differences.push(format!("dictionary {number}: its content has another checksum"));
+        found
+            .differences
+            .push(format!("dictionary {number}: its content does not match its checksum"));
     }
     Ok(())
 }
@@ -203,9 +205,9 @@ async fn stocks_and_owners(read: &Read<'_>, found: &mut Verified) -> Result<(), 
     })
     .await?;
     for code in aisle_texts::outdated(read).await? {
-        found.differences.push(format!(
-            "device {code}: the stored element of the aisle hierarchy is not that of its aisles"
-        ));
+        found
+            .differences
+            .push(format!("device {code}: the stored aisle hierarchy does not match its aisles"));
     }
     for code in read.all::<String>(&WITHOUT_OWNER, &[]).await? {
         found.differences.push(format!("device {code}: it has no owner"));

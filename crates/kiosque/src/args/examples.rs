@@ -12,7 +12,7 @@ Examples:
   kiosque serve --data /srv/kiosque --listen 0.0.0.0:8443
 
 Every setting is a flag (--token-validity), a variable (KIOSQUE_TOKEN_VALIDITY) and a key of the \
-configuration file (token_validity). Flags take precedence over variables, and variables over the \
+settings file (token_validity). Flags take precedence over variables, and variables over the \
 file.";
 
 /// Of `kiosque demo`.
@@ -54,7 +54,8 @@ calls that test each rule of docs/interface.md. Each broken rule is printed with
 the request, the expected and the actual answer, and a line for curl. Some rules need data: at \
 least two groups and a device with orders. Others need a second account with another group, whose \
 session ends as well. Some send a wrong password. The exit status is 0 if no rule \
-is broken, 1 if one is, and 2 if the check could not run.";
+is broken, 1 if one is, and 2 if the check could not run or ended early, or a report could not be \
+written.";
 
 /// Of `kiosque broker`.
 pub(super) const BROKER_HELP: &str = "\

@@ -79,7 +79,7 @@ pub(crate) enum FleetWhat {
     #[command(after_help = "Examples:\n  \
         kiosque fleet export --data /srv/kiosque > fleet.toml\n  \
         kiosque fleet export --output json --data /srv/kiosque > fleet.json\n\n\
-        `kiosque apply` of the file changes nothing. A device only has its last owner: earlier \
+        Applying the file changes nothing. A device only has its last owner: earlier \
         owners, sessions, keys and orders are in a backup.")]
     Export {
         /// Format of the file.
@@ -105,7 +105,7 @@ pub(crate) enum OrdersWhat {
         kiosque orders export --shipment failed,partial --data /srv/kiosque\n  \
         kiosque orders export --output csv --data /srv/kiosque > orders.csv\n  \
         kiosque orders export --print-mapping > mapping.toml\n\n\
-        `kiosque import orders` of the file changes nothing; for CSV it takes the mapping. Card \
+        Importing the file changes nothing; a CSV file needs the mapping. Card \
         and phone numbers are masked. An order that arrives meanwhile may be missing.")]
     Export(OrderExport),
 }

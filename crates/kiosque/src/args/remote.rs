@@ -236,7 +236,8 @@ pub(crate) struct OrdersArgs {
     /// Stop after this number of orders, oldest first.
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
-    /// Only the N orders of these devices that arrived last, latest trade start first.
+    /// Only the N orders of these devices that arrived last, latest trade start first; at most
+    /// 1000, and not with --limit.
     #[arg(
         long,
         value_name = "N",

@@ -20,10 +20,10 @@ pub(crate) struct DemoFlags {
     /// Start at this time: sessions, "today" and new orders follow it [default: now].
     #[arg(long, value_name = "TIME", value_parser = start, conflicts_with = "today")]
     clock: Option<UnixMs>,
-    /// Run the clock faster: 60x is a minute per second [default: 1x].
+    /// Run the clock faster, up to 1000x: 60x is a minute per second [default: 1x].
     #[arg(long, value_name = "SPEED", value_parser = speed)]
     clock_speed: Option<u32>,
-    /// New orders per second of the clock.
+    /// New orders per second of the clock, up to 100/s.
     #[arg(
         long,
         value_name = "RATE",

@@ -88,7 +88,7 @@ fn the_status_shows_the_data_the_certificate_and_the_servers() {
         "last activity: 2026-01-02 03:04:05 Europe/Paris",
         "last rate:     -",
         "last backup:   none by kiosque backup",
-        "certificate:   none yet; a server makes one, or takes --tls-cert",
+        "certificate:   none yet; a server creates a self-signed one unless --tls-cert is given",
         "servers:       none",
     ] {
         assert!(before.lines().any(|one| one == line), "{line}:\n{before}");

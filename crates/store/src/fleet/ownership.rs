@@ -73,14 +73,20 @@ impl Move<'_> {
                 let is_another = |since| last.since.0 != 0 && since != last.since;
                 if self.since.is_some_and(is_another) {
                     return Err(format!(
-                        "since: the device moved to group {} at another time, which is not changed",
-                        last.group_id
+                        "since: the device moved to group {} at {}, which cannot be changed; omit \
+                         since",
+                        last.group_id,
+                        last.since.rfc3339()
                     ));
                 }
                 return Ok(kept);
             }
             (Some(last), Some(since)) if since <= last.since => {
-                return Err(format!("since: is not after the move to group {}", last.group_id));
+                return Err(format!(
+                    "since: is not after {}, when the device moved to group {}",
+                    last.since.rfc3339(),
+                    last.group_id
+                ));
             }
             (Some(_), Some(since)) => since,
             // The last one may have begun in this millisecond.
@@ -205,16 +211,21 @@ mod tests {
 
     #[test]
     fn a_period_that_has_begun_stays() {
-        let another = "since: the device moved to group b at another time, which is not changed";
-        let not_after = "since: is not after the move to group b";
+        let another = "since: the device moved to group b at 1970-01-01T00:00:00.007Z, which \
+                       cannot be changed; omit since";
+        let not_after = |at| {
+            format!(
+                "since: is not after 1970-01-01T00:00:00.{at}Z, when the device moved to group b"
+            )
+        };
         let is_new = "since: the device is new, so that this group would own it at once; apply it \
                       with its present group first, or without since";
         for (old, to, since, error) in [
             ("", "a", Some(500), is_new),
             ("a@0 b@7", "b", Some(8), another),
             ("a@0 b@7", "b", Some(500), another),
-            ("a@0 b@7", "c", Some(7), not_after),
-            ("a@0 b@100", "c", Some(100), not_after),
+            ("a@0 b@7", "c", Some(7), &not_after("007")),
+            ("a@0 b@100", "c", Some(100), &not_after("100")),
         ] {
             assert_eq!(moved(old, to, since), Err(error.to_owned()), "{old}: {to} {since:?}");
         }

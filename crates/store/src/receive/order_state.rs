@@ -163,7 +163,7 @@ impl DamagedOrders {
 pub(super) fn refuse_large(record: &Record) -> Option<OrderOutcome> {
     let length = record.text().len();
     (length > RECORD_BYTES_MAX).then(|| {
-        let reason = format!("the order has {length} bytes, the most are {RECORD_BYTES_MAX}");
+        let reason = format!("the order has {length} bytes; the maximum is {RECORD_BYTES_MAX}");
         reject("detailVOList", &reason)
     })
 }

@@ -1,5 +1,7 @@
 //! Compares the rows of a group about its devices with the fleet from which they derive.
 
+use kiosque_model::UnixMs;
+
 use super::{Group, Verified};
 use crate::db::Read;
 use crate::error::Error;
@@ -8,7 +10,7 @@ use crate::sql::{row, statements};
 row! {
     struct NameRow { device_code: String, stored: String, device_name: String }
     #[derive(PartialEq)]
-    struct CountRow { devices: i64, devices_from_ms: i64 }
+    struct CountRow { devices: i64, devices_from_ms: UnixMs }
 }
 
 statements! {
@@ -64,9 +66,9 @@ pub(super) async fn check(
             "group {}: {} devices are counted from {} on, {} are listed from {} on",
             group.id,
             counted.devices,
-            counted.devices_from_ms,
+            counted.devices_from_ms.rfc3339(),
             listed.devices,
-            listed.devices_from_ms
+            listed.devices_from_ms.rfc3339()
         ));
     }
     Ok(())

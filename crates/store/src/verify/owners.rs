@@ -79,7 +79,9 @@ pub(super) async fn check_periods(read: &Read<'_>, found: &mut Verified) -> Resu
         if period.since_ms != expected {
             found.differences.push(format!(
                 "device {}: the owners until {} are known, the next one begins at {}",
-                period.device_code, expected.0, period.since_ms.0
+                period.device_code,
+                expected.rfc3339(),
+                period.since_ms.rfc3339()
             ));
         }
         last = Some(period);
@@ -122,7 +124,9 @@ pub(super) async fn check(
         found.differences.push(format!(
             "group {}, device {device_code}: the ledger begins at {}, the group owns the device \
              from {} on",
-            group.id, stored.0, since_ms.0
+            group.id,
+            stored.rfc3339(),
+            since_ms.rfc3339()
         ));
     }
     Ok(())

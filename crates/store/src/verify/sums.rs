@@ -105,7 +105,8 @@ impl Recount<'_> {
                 verified.differences.push(format!(
                     "group {}: {goods_id} is named {name:?} by a sale at {}, and no such sale is \
                      stored",
-                    self.group.id, at.0
+                    self.group.id,
+                    at.rfc3339()
                 ));
             }
         }
@@ -262,7 +263,11 @@ impl Recount<'_> {
         let sold = sums.by_day.iter().find(|((_, sold_in), _)| *sold_in == currency);
         let contains_sales = sold.is_none_or(|(_, sum)| first <= sum.first && sum.last <= last);
         (!contains_sales || first < start || last >= end).then(|| {
-            format!("{name}: {currency}: {} to {} are no bounds of its sales", first.0, last.0)
+            format!(
+                "{name}: {currency}: {} to {} are no bounds of its sales",
+                first.rfc3339(),
+                last.rfc3339()
+            )
         })
     }
 
@@ -325,7 +330,7 @@ fn unsold_error(order: &StoredOrder<'_>, dictionaries: &Dictionaries) -> Option<
     match time() {
         Ok((Some(time), _)) => Some(format!("was paid at {time} and counts as no sale")),
         Ok((None, states)) if order.sale != sale_figures::packed(None, states) => {
-            Some("its states are not those of its record".to_owned())
+            Some("its states do not match its record".to_owned())
         }
         Ok(_) => None,
         Err(error) => Some(error.reason()),
@@ -351,7 +356,7 @@ fn sale_and_error(
     let error = match time {
         Some(time) if other_day.is_none() => Some((time, None)),
         _ if order.sale != sale_figures::packed(Some(&sale), states) => {
-            Some(("the figures of its sale are not those of its record".to_owned(), None))
+            Some(("the figures of its sale do not match its record".to_owned(), None))
         }
         time => time.map(|time| (time, other_day)),
     };

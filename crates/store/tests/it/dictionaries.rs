@@ -214,7 +214,8 @@ async fn a_dictionary_that_is_missing_or_damaged_is_named() {
     *changed.last_mut().unwrap() ^= 1;
     let changed = fixture.bytes_literal(&changed);
     fixture.tamper(&format!("update dictionaries set content = {changed}"));
-    let mut differences = vec![format!("dictionary {number}: its content has another checksum")];
+    let mut differences =
+        vec![format!("dictionary {number}: its content does not match its checksum")];
     differences.extend(needing.clone());
     assert_eq!(named(&fixture).await, differences);
 

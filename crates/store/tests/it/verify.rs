@@ -48,12 +48,12 @@ const PLANTED: &[(&str, &[&str])] = &[
         "delete from aisles where aisle_code = '2'",
         &[
             "device d1: stock 5 is stored, its aisles hold 2",
-            "device d1: the stored element of the aisle hierarchy is not that of its aisles",
+            "device d1: the stored aisle hierarchy does not match its aisles",
         ],
     ),
     (
         "update products set goods_name = 'x' where goods_id = 'p'",
-        &["device d1: the stored element of the aisle hierarchy is not that of its aisles"],
+        &["device d1: the stored aisle hierarchy does not match its aisles"],
     ),
     (
         "update orders set change_no = 99 where order_id = 'o1'",
@@ -112,14 +112,18 @@ const PLANTED: &[(&str, &[&str])] = &[
     (
         "update device_owners set since_ms = 5 where device_code = 'd2'",
         &[
-            "device d2: the owners until 0 are known, the next one begins at 5",
-            "group a, device d2: the ledger begins at 0, the group owns the device from 5 on",
-            "group a: 2 devices are counted from 0 on, 2 are listed from 5 on",
+            "device d2: the owners until 1970-01-01T00:00:00.000Z are known, the next one begins \
+             at 1970-01-01T00:00:00.005Z",
+            "group a, device d2: the ledger begins at 1970-01-01T00:00:00.000Z, the group \
+             owns the device from 1970-01-01T00:00:00.005Z on",
+            "group a: 2 devices are counted from 1970-01-01T00:00:00.000Z on, 2 are listed \
+             from 1970-01-01T00:00:00.005Z on",
         ],
     ),
     (
         "update ledger set since_ms = 5 where device_code = 'd2'",
-        &["group a, device d2: the ledger begins at 5, the group owns the device from 0 on"],
+        &["group a, device d2: the ledger begins at 1970-01-01T00:00:00.005Z, the group \
+             owns the device from 1970-01-01T00:00:00.000Z on"],
     ),
     (
         "update devices set enabled = false where device_code = 'd2'",
@@ -129,7 +133,8 @@ const PLANTED: &[(&str, &[&str])] = &[
         "update device_owners set listed = false where device_code = 'd2'",
         &[
             "group a, device d2: it is not listed, the device is enabled",
-            "group a: 2 devices are counted from 0 on, 1 are listed from 0 on",
+            "group a: 2 devices are counted from 1970-01-01T00:00:00.000Z on, 1 are listed \
+             from 1970-01-01T00:00:00.000Z on",
         ],
     ),
     (
@@ -140,18 +145,21 @@ const PLANTED: &[(&str, &[&str])] = &[
         "delete from device_owners where device_code = 'e1'",
         &[
             "device e1: it has no owner",
-            "group b: 1 devices are counted from 0 on, 0 are listed from 0 on",
+            "group b: 1 devices are counted from 1970-01-01T00:00:00.000Z on, 0 are listed \
+             from 1970-01-01T00:00:00.000Z on",
         ],
     ),
     (
         "update group_changes set devices = 9 where devices = 2",
-        &["group a: 9 devices are counted from 0 on, 2 are listed from 0 on"],
+        &["group a: 9 devices are counted from 1970-01-01T00:00:00.000Z on, 2 are listed \
+             from 1970-01-01T00:00:00.000Z on"],
     ),
     (
         "update device_owners set until_ms = 500 where device_code = 'd2'",
         &[
             "device d2: it has no owner",
-            "group a: 2 devices are counted from 0 on, 1 are listed from 500 on",
+            "group a: 2 devices are counted from 1970-01-01T00:00:00.000Z on, 1 are listed \
+             from 1970-01-01T00:00:00.500Z on",
         ],
     ),
     (

@@ -8,12 +8,12 @@ Examples:
   kiosque remote orders --all-devices --since 7d --output ndjson > orders.ndjson
   kiosque remote trend --since 30d
 
-All commands of a profile share one session, in the directory kiosque of XDG_RUNTIME_DIR or \
-~/.local/state, and wait for each other. Profiles are in ~/.config/kiosque/remote.toml. The \
-variables KIOSQUE_REMOTE_PROFILE, _URL, _USERNAME, _PASSWORD_FILE, _PASSWORD_COMMAND and _CA_FILE \
-replace the fields of a profile. The exit status is 0, 1 if the server refused the call, 2 if the \
-command line, a profile or a local file is wrong, 3 if there is no session, and 4 if no answer of \
-the interface arrived.";
+All commands of a profile share one session, in the directory kiosque of XDG_RUNTIME_DIR, else of \
+XDG_STATE_HOME or ~/.local/state, and wait for each other. Profiles are in kiosque/remote.toml of \
+XDG_CONFIG_HOME or ~/.config. The variables KIOSQUE_REMOTE_PROFILE, _URL, _USERNAME, \
+_PASSWORD_FILE, _PASSWORD_COMMAND and _CA_FILE replace the fields of a profile. The exit status is \
+0, 1 if the server refused the call, 2 if the command line, a profile or a local file is wrong, 3 \
+if there is no session, and 4 if no answer of the interface arrived.";
 
 /// Of `kiosque remote login`.
 pub(crate) const LOGIN: &str = "\
@@ -49,9 +49,9 @@ Examples:
   kiosque remote changes --group north --after CURSOR --watch 5s
 
 It ends at the last change, and prints the cursor after it on standard error; with --watch it \
-continues. Each round makes one request, without a wait at the server, which would keep other \
-commands from the session. A program that needs changes at once uses the crate kiosque-client, or \
-a broker.";
+continues. A round requests changes until there are none left, and does not wait at the server, \
+since that would keep other commands from the session. A program that needs changes at once uses \
+the crate kiosque-client, or a broker.";
 
 /// Of `kiosque remote mirror`.
 pub(crate) const MIRROR: &str = "\
@@ -62,7 +62,7 @@ Examples:
 
 Archived orders are copied, too. Run again, it copies the changes, even if it was killed; \
 docs/integrating.md describes the tables. A run logs in, and ends with a line for each group: the \
-orders, sales and amounts in the file, compared with those of the server. With --watch they are \
+orders, sales and amounts in the file, compared with the server's. With --watch they are \
 compared every 10 minutes. The exit status is 1 if they differ. A group that the account no \
 longer has is kept. After a restore of the server to an earlier state, its orders are read again, \
 and those that no longer exist are deleted.";

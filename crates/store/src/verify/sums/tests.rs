@@ -54,9 +54,9 @@ fn an_order_is_the_sale_that_its_record_says() {
     let other = "counts as a sale at 1970-01-01 00:00:04, its record says 1970-01-01 00:00:05";
     assert_eq!(errors(Some(paid), (UnixMs(4_000), 0)).0.as_deref(), Some(other));
     let none = "counts as a sale at 1970-01-01 00:00:05, its record says none";
-    let states = "its states are not those of its record";
+    let states = "its states do not match its record";
     assert_eq!(errors(None, (paid, 0)), (Some(none.to_owned()), Some(states.to_owned())));
-    let figures = "the figures of its sale are not those of its record";
+    let figures = "the figures of its sale do not match its record";
     assert_eq!(errors(Some(paid), (paid, 1)).0.as_deref(), Some(figures));
 }
 

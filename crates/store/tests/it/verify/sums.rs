@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use kiosque_model::Minor;
 use kiosque_model::order::ShipmentStatus;
 use kiosque_model::sales::Sale;
+use kiosque_model::{Minor, UnixMs};
 use kiosque_store::{Incoming, ReceiveOptions};
 use kiosque_testkit::entries::{self, cancelled, order, sold};
 use kiosque_testkit::{NOW, TestStore, no_owners};
@@ -258,6 +258,7 @@ async fn names_of_goods_are_those_of_sales() {
         fixture.receive_new(vec![sold(order("o1", "d1", 10), named)]).await;
         assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
         fixture.tamper(&format!("update goods_names set {planted}"));
+        let at = UnixMs(at).rfc3339();
         let want =
             format!("group a: p is named {name:?} by a sale at {at}, and no such sale is stored");
         assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [want], "{planted}");
@@ -268,10 +269,10 @@ async fn names_of_goods_are_those_of_sales() {
 #[tokio::test]
 async fn bounds_hold_every_sale_and_stay_within_their_day() {
     for (planted, bounds) in [
-        ("first_sale_at_ms = 5001", "5001 to 5000"),
-        ("last_sale_at_ms = 4999", "5000 to 4999"),
-        ("first_sale_at_ms = -1", "-1 to 5000"),
-        ("last_sale_at_ms = 86400000", "5000 to 86400000"),
+        ("first_sale_at_ms = 5001", "1970-01-01T00:00:05.001Z to 1970-01-01T00:00:05.000Z"),
+        ("last_sale_at_ms = 4999", "1970-01-01T00:00:05.000Z to 1970-01-01T00:00:04.999Z"),
+        ("first_sale_at_ms = -1", "1969-12-31T23:59:59.999Z to 1970-01-01T00:00:05.000Z"),
+        ("last_sale_at_ms = 86400000", "1970-01-01T00:00:05.000Z to 1970-01-02T00:00:00.000Z"),
     ] {
         let found = found(&format!("update sales_by_day set {planted} where day = 0")).await;
         let want = format!("group a, 1970-01-01: EUR: {bounds} are no bounds of its sales");
