@@ -158,8 +158,8 @@ impl Account {
 
 #[cfg(test)]
 mod tests {
+    use kiosque_contract::Endpoint;
     use kiosque_contract::endpoint::{DevicePage, LogIn, SwitchGroup};
-    use kiosque_contract::{DeviceFilter, Endpoint};
 
     use super::*;
     use crate::scripted::{EMPTY, account, granted, html, json, no_answer, success};
@@ -331,8 +331,7 @@ mod tests {
         let codes: Vec<&str> = devices.iter().map(|device| device.code()).collect();
         assert_eq!(codes, ["a", "b", "c"]);
         // DEV-4: the devices of an answer must belong to the group of the call, or of its filter.
-        let group_id = Some("north".to_owned());
-        let filter = DeviceFilter { group_id, ..DeviceFilter::default() };
+        let filter = serde_json::from_str(r#"{"groupId":"north"}"#).expect("a filter");
         let south = account.group("south").expect("an id");
         assert_eq!(south.devices_matching(&filter).await.expect("a list").len(), 1);
         let Err(Error::WrongGroup { wanted, got }) = south.devices().await else {

@@ -93,4 +93,7 @@ async fn a_caller_that_was_asked_for_its_body_receives_the_refusal() {
     assert_eq!(wire.answer().await.expect("an answer").status, 100);
     wire.say(&gzipped).await;
     assert_eq!(wire.answer().await.expect("an answer").status, 400);
+    // The connection continues, since nothing of the body is left in it.
+    wire.say("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    assert_eq!(wire.answer_to("GET").await.expect("an answer").status, 200);
 }
