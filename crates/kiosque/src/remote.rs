@@ -112,14 +112,20 @@ fn eprint_lines(mark: char, body: &str) {
 }
 
 /// Runs a round once, or repeatedly at an interval. If no answer arrives, or the server fails, the
-/// next round tries again; any other failure ends the rounds.
+/// next round tries again; any other failure ends the rounds, and so does one of the first round
+/// that another attempt cannot avoid, such as a certificate that is not trusted.
 async fn repeat(
     interval: Option<Duration>,
     mut round: impl AsyncFnMut() -> Result<(), CommandError>,
 ) -> Result<(), CommandError> {
+    let mut is_first = true;
     loop {
         let done = round().await;
         let Some(interval) = interval else { return done };
+        if is_first && done.as_ref().is_err_and(is_final) {
+            return done;
+        }
+        is_first &= done.is_err();
         match done {
             Err(
                 error @ (CommandError::Transport(_) | CommandError::Refused(Error::GaveUp { .. })),
@@ -130,4 +136,9 @@ async fn repeat(
         }
         tokio::time::sleep(interval).await;
     }
+}
+
+/// Returns whether another attempt would fail in the same way.
+fn is_final(error: &CommandError) -> bool {
+    matches!(error, CommandError::Transport(Error::Transport(last)) if last.is_final)
 }

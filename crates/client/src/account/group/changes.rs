@@ -104,8 +104,8 @@ impl OrderChanges {
         &self.position
     }
 
-    /// Returns the next changes. If there are none yet, it waits at most `wait` for the first one,
-    /// and returns none if none came.
+    /// Returns the next changes. If there are none yet, it waits at most `wait`, rounded up to
+    /// seconds, for the first one, and returns none if none came.
     ///
     /// # Errors
     /// See [`Error`]. The position is unchanged.
