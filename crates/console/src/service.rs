@@ -29,7 +29,7 @@ texts! {
     NO_BACKUP: "No backup by “kiosque backup”", "尚无“kiosque backup”备份";
     BACKUP_DO: "Run “kiosque backup” every day, and store its file on another machine.",
         "请每天运行“kiosque backup”，并将文件存放到其他机器。";
-    RATES: "Latest exchange rate of {0}", "最新汇率日期 {0}";
+    RATES: "Latest exchange rates: {0}", "最新汇率日期 {0}";
     NO_RATES: "No exchange rates", "没有汇率";
     RATES_DO: "If there are sales in other currencies than US dollars, import rates with \
         “kiosque import rates”: sums in dollars leave out sales without a rate.",

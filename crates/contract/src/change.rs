@@ -30,7 +30,7 @@ impl Request for OrderChangesRequest {}
 impl Example for OrderChangesRequest {
     fn example() -> OrderChangesRequest {
         OrderChangesRequest {
-            // A position is one of its server.
+            // A cursor is only valid at the server that sent it.
             after: None,
             size: Some(100),
             include_totals: Some(true),

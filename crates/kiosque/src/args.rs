@@ -172,14 +172,16 @@ pub(crate) enum Command {
         kiosque backup /backups --keep 14 --data /srv/kiosque\n\n\
         The file must not exist. It appears when it is complete, and only its owner may read it. \
         With --keep, its name has the time in UTC, such as kiosque-20261122T023000.000Z.db, and \
-        older backups are removed once it is complete; other files remain. \
+        older backups of the same data are removed once it is complete; other files \
+        remain. \
         Damaged data is not backed up. To restore a backup, use kiosque restore. \
         The certificate is not included: it is in DIR/tls."
     )]
     Backup {
         /// File to create; with --keep, the directory in which to create it.
         file: PathBuf,
-        /// Name the file by the time, and remove older backups in the directory until N remain.
+        /// Name the file by the time, and remove older backups of the data in the directory until N
+        /// remain.
         #[arg(long, value_name = "N", value_parser = from_one)]
         keep: Option<NonZeroUsize>,
     },

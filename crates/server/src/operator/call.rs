@@ -124,7 +124,8 @@ impl<'a> Received<'a> {
     /// Reads and discards the rest of a refused body: a connection that is closed while its caller
     /// is still sending loses the answer.
     pub(super) async fn drain(&mut self) {
-        // A caller that expects `100 Continue` sends nothing before the body is read.
+        // A caller that expects `100 Continue` sends nothing before the body is read, which its
+        // handler may have begun.
         let sends = self.is_authorized || !self.call.head.headers.contains_key(header::EXPECT);
         if self.body.is_end_stream() || !sends {
             return;

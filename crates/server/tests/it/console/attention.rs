@@ -140,7 +140,7 @@ async fn exchange_rates_are_checked_once_there_are_orders() {
                    without a rate.</p>";
     assert_eq!(check().await, missing);
     server.set_rates(&[("EUR", "2026-01-01", "1.1")]).await;
-    let until = "<span class=\"badge good\">ok</span> Latest exchange rate of 2026-01-01";
+    let until = "<span class=\"badge good\">ok</span> Latest exchange rates: 2026-01-01";
     assert_eq!(check().await, until);
 }
 
