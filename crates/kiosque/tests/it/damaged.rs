@@ -112,4 +112,7 @@ fn a_server_that_reads_a_damaged_page_is_not_ready() {
     // Readers of other pages are still answered.
     assert_eq!([page("D1", 1), page("D2", 1)], [200, 200]);
     assert_eq!(shell::get(&served, "/readyz").0, 503);
+    let (status, body) = shell::get(&served, "/readyz/orders");
+    assert_eq!(status, 503, "{body}");
+    assert!(body.contains("orders cannot be stored: ") && body.contains("is damaged ("), "{body}");
 }

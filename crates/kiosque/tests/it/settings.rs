@@ -151,6 +151,10 @@ fn an_unknown_variable_is_a_warning_and_no_more() {
         Ran::of(command.env("KIOSQUE_LISTN", "x").env("KIOSQUE_LISTEN", "127.0.0.1:1")).success();
     assert_eq!(ran.stderr, "warning: KIOSQUE_LISTN is not a setting of kiosque\n");
     assert_eq!(ran.stdout, "verified: 0 orders in 2 ledgers and 0 sums, no difference\n");
+    let mut command = sandbox.command(&["verify", "--log-format", "json"]);
+    let ran = Ran::of(command.env("KIOSQUE_LISTN", "x")).success();
+    let logged: serde_json::Value = serde_json::from_str(&ran.stderr).unwrap();
+    assert_eq!(logged["message"], "KIOSQUE_LISTN is not a setting of kiosque");
 }
 
 #[test]

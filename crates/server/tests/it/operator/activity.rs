@@ -1,9 +1,10 @@
 //! Heartbeats: `POST /operator/v1/activity`.
 
-use kiosque_testkit::{DEVICES_PATH, START_MS, TestServer};
+use kiosque_testkit::{DEVICES_PATH, START_MS, TestServer, eventually};
 use serde_json::json;
 
 use super::{ACTIVITY, whole, with_key};
+use crate::abuse::wire::Target;
 
 /// Returns the devices of the selected group with their `isOnline`, and the number that the filter
 /// finds.
@@ -65,4 +66,26 @@ async fn a_long_stream_is_counted_whole() {
     assert_eq!(rejected.len(), 1_000);
     let lines = rejected.iter().map(|one| one["line"].as_u64().unwrap());
     assert!(lines.eq((0..1_000).map(|at| 2 * at + 2)));
+}
+
+/// Heartbeats are counted as they are recorded, also those of a stream that breaks off.
+#[tokio::test]
+async fn heartbeats_of_a_stream_that_breaks_off_are_counted() {
+    let (server, key) = with_key("activity").await;
+    let mut wire = Target::of_operator(&server).open().await;
+    let body = "{\"deviceCode\":\"D1\"}\n{\"deviceCode\":\"D9\"}\n";
+    let head = format!(
+        "POST {ACTIVITY} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\
+         Content-Length: 1000\r\n\r\n{body}"
+    );
+    wire.say(head).await;
+    drop(wire);
+    eventually("they are counted", async || {
+        let metrics = server.get_operator("/metrics", None).await.text;
+        ["accepted", "rejected"].iter().all(|outcome| {
+            let line = format!("kiosque_heartbeats_total{{outcome=\"{outcome}\"}} 1\n");
+            metrics.contains(&line)
+        })
+    })
+    .await;
 }
