@@ -172,8 +172,7 @@ pub(crate) enum Command {
         kiosque backup /backups --keep 14 --data /srv/kiosque\n\n\
         The file must not exist. It appears when it is complete, and only its owner may read it. \
         With --keep, its name has the time in UTC, such as kiosque-20261122T023000.000Z.db, and \
-        older backups of the same data are removed once it is complete; other files \
-        remain. \
+        older backups of the same data are removed once it is complete; other files remain. \
         Damaged data is not backed up. To restore a backup, use kiosque restore. \
         The certificate is not included: it is in DIR/tls."
     )]

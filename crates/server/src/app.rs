@@ -195,8 +195,14 @@ impl App {
 
     /// Counts and logs a failure of the server.
     pub(crate) fn failed(&self, error: &SystemFailure, request_id: &str) {
+        self.failed_with(&error.message, error, request_id);
+    }
+
+    /// Counts and logs a failure of the server with a message of its own, such as one that ends an
+    /// answer after its beginning.
+    pub(crate) fn failed_with(&self, message: &str, error: &SystemFailure, request_id: &str) {
         self.metrics.failed(error.kind);
-        self.failure_log.log(error.kind, &error.message, &error.cause, request_id);
+        self.failure_log.log(error.kind, message, &error.cause, request_id);
     }
 
     /// Returns when the server refuses new work.

@@ -11,7 +11,6 @@ use kiosque_remote::{
     CommandError, Groups, Listing, Profiles, Remote, Report, TradeNumber, call, devices, order,
     report,
 };
-
 use tokio::sync::OnceCell;
 
 use super::print::Printer;

@@ -48,6 +48,9 @@ fn an_import_that_is_interrupted_says_how_much_is_stored() {
     );
     let details = &import["details"];
     assert_eq!((&details["reason"], &details["orders"]), (&"signal".into(), &stored.into()));
+    let listed = sandbox.run(&["import", "list"]).success().stdout;
+    let end = format!(", {stored} orders stored ");
+    assert!(listed.contains("interrupted ") && listed.contains(&end), "{listed}");
     let detail = format!("import 1: signal, {stored} orders stored");
     assert_eq!(interruptions(&sandbox), [["command", &detail]]);
     let ran = sandbox.run(&["import", "orders", &orders]).success();

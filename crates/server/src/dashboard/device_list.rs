@@ -195,9 +195,7 @@ impl Rest {
     fn broken_off(&self, failure: &Failure) -> BrokenOff {
         match failure {
             Failure::System(error) => {
-                self.app.metrics.failed(error.kind);
-                let (log, cause) = (&self.app.failure_log, &error.cause);
-                log.log(error.kind, "an answer was aborted", cause, &self.request_id);
+                self.app.failed_with("an answer was aborted", error, &self.request_id);
             }
             refused => {
                 tracing::debug!(request.id = self.request_id, ?refused, "an answer was aborted");

@@ -177,9 +177,7 @@ impl Rest {
     fn broken_off(&self, failure: &Failure) -> BrokenOff {
         match failure {
             Failure::System(error) => {
-                self.app.metrics.failed(error.kind);
-                let (log, cause) = (&self.app.failure_log, &error.cause);
-                log.log(error.kind, "changes were aborted", cause, &self.request_id);
+                self.app.failed_with("changes were aborted", error, &self.request_id);
             }
             refused => {
                 let problem = format_args!("{} {}", refused.status(), refused.reason());

@@ -411,4 +411,11 @@ mod tests {
         assert!(PLANNER.contains(&"plan_cache_mode = force_generic_plan"));
         assert!(CITUS_SETTINGS.contains("set plan_cache_mode = 'auto'"));
     }
+
+    /// The server counts timeouts in 32 bits.
+    #[test]
+    fn a_timeout_is_at_most_24_days() {
+        let timeouts = [0, 24, 25].map(|days| timeout_ms(Duration::from_secs(days * 86_400)));
+        assert_eq!(timeouts, [0, 2_073_600_000, i32::MAX]);
+    }
 }
