@@ -94,25 +94,6 @@ impl Sql {
         translated.map_err(|error| Error::Data(format!("statement {}: {error}", self.name)))
     }
 
-    /// Returns a PostgreSQL statement that runs `proof` and this statement as one, so that both
-    /// take one round trip and half the work of two: the row of `proof`, then the rows of this
-    /// statement.
-    ///
-    /// The first column is true in the row of the proof. Each row has only the columns of its own
-    /// part, according to `widths`; the others are null. The parameters of the proof come first.
-    pub(crate) fn with_proof(&self, proof: &Sql, widths: (usize, usize)) -> Result<String, Error> {
-        let (proof_width, own_width) = widths;
-        let (proof_text, own_text) = (proof.for_postgres()?, self.for_postgres()?);
-        let nulls = |columns| ", null".repeat(columns);
-        Ok(format!(
-            "select true as is_proof, proof.*{} from ({proof_text}) proof union all \
-             select false{}, asked.* from ({}) asked",
-            nulls(own_width),
-            nulls(proof_width),
-            text::shift_parameters(own_text, proof.parameters.len()),
-        ))
-    }
-
     /// Compares the column names that an engine reports with the declared ones.
     #[cfg(test)]
     pub(crate) fn check_columns(&self, reported: &[&str]) -> Result<(), Error> {
@@ -130,6 +111,28 @@ impl Sql {
             self.name
         )))
     }
+}
+
+/// Returns a PostgreSQL statement that runs several as one, in their order. Each is given with the
+/// types of its columns.
+///
+/// The first column is the position of the row's statement. Each row has only the columns of its
+/// own statement; the others are null. The parameters of each statement follow those of the ones
+/// before.
+pub(crate) fn union_of(parts: &[(&Sql, Vec<&str>)]) -> Result<String, Error> {
+    let (mut selects, mut parameters) = (Vec::new(), 0);
+    for (at, (sql, _)) in parts.iter().enumerate() {
+        let columns = parts.iter().enumerate().flat_map(|(of, (_, types))| {
+            let types = if of == at { &[][..] } else { types };
+            let own = (of == at).then(|| format!(", p{at}.*"));
+            own.into_iter().chain(types.iter().map(|name| format!(", null::{name}")))
+        });
+        let columns: String = columns.collect();
+        let text = text::shift_parameters(sql.for_postgres()?, parameters);
+        selects.push(format!("select {at} as part{columns} from ({text}) p{at}"));
+        parameters += sql.bulk_types()?.len() + sql.parameters.len();
+    }
+    Ok(selects.join(" union all "))
 }
 
 /// Declares the statements of a module. `all` returns them, and those of the submodules that are
@@ -163,15 +166,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_parameters_of_a_proof_come_first() {
+    fn the_parameters_of_a_union_are_those_of_its_statements_in_order() {
         static PROOF: Sql = Sql::declared("PROOF", "select 1 from s where a = $a", &["a"], None);
         static ASKED: Sql =
             Sql::declared("ASKED", "select b from t where c = $c and d = $d", &["d", "c"], None);
+        let parts =
+            [(&PROOF, vec!["int4"]), (&ASKED, vec!["text", "bool"]), (&ASKED, vec!["text"])];
         assert_eq!(
-            ASKED.with_proof(&PROOF, (1, 2)).expect("a statement"),
-            "select true as is_proof, proof.*, null, null from (select 1 from s where a = $1) \
-             proof union all select false, null, asked.* from (select b from t where c = $3 and \
-             d = $2) asked"
+            union_of(&parts).expect("a statement"),
+            "select 0 as part, p0.*, null::text, null::bool, null::text \
+             from (select 1 from s where a = $1) p0 \
+             union all select 1 as part, null::int4, p1.*, null::text \
+             from (select b from t where c = $3 and d = $2) p1 \
+             union all select 2 as part, null::int4, null::text, null::bool, p2.* \
+             from (select b from t where c = $5 and d = $4) p2"
         );
     }
 

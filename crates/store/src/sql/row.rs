@@ -11,7 +11,7 @@ use crate::error::Error;
 pub(crate) enum Row<'a> {
     Sqlite(&'a rusqlite::Row<'a>),
     /// The row, and the index of its first column: rows of one result may begin with columns of
-    /// another statement, see `Sql::with_proof`.
+    /// another statement, see `union_of`.
     Postgres(&'a tokio_postgres::Row, usize),
 }
 

@@ -1,18 +1,20 @@
 //! A read behind a check on PostgreSQL: every statement is sent before the first row is awaited.
 
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 
 use futures_util::TryStreamExt;
 use futures_util::future::{MaybeDone, maybe_done};
 use kiosque_locks::lock_ignoring_poison;
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{RowStream, Statement};
 
 use super::SNAPSHOT;
-use super::connection::{Connection, SqlVariant};
-use super::params::{all_params, bulk_columns};
+use super::connection::{Connection, SqlVariant, Union};
+use super::params::{Column, all_params, bulk_columns};
 use crate::db::{Bound, CheckedRead};
 use crate::error::{Error, Refused};
-use crate::sql::{Row, Sql};
+use crate::sql::{Row, Sql, union_of};
 
 static BEGIN_SNAPSHOT: Sql = Sql::new("BEGIN_SNAPSHOT", SNAPSHOT);
 static END_SNAPSHOT: Sql = Sql::new("END_SNAPSHOT", "commit");
@@ -31,75 +33,65 @@ impl Rows<'_> {
     }
 }
 
-/// Runs a read of at most `rows_max` rows in one round trip. The check runs alone, or combined with
-/// one other statement; more statements run in a transaction, and so do two that access different
-/// shards.
+/// Runs a read of at most `rows_max` rows in one round trip. The check and the statements run as
+/// one statement, which costs a third of a transaction with several. On Citus, where the session
+/// may be on another shard than the group, they run as two.
 pub(super) async fn run(
     connection: &Connection,
     read: &mut dyn CheckedRead,
     rows_max: usize,
 ) -> Result<(), Refused> {
     let (check, statements) = read.take_statements();
+    let statements: Vec<&Bound> = statements.iter().collect();
     let rows = Rows { read, left: rows_max };
-    match statements.as_slice() {
-        [] => check_alone(connection, &check, rows.read).await,
-        [only] if !connection.is_sharded => check_with(connection, &check, only, rows).await,
-        statements => check_and_read(connection, &check, statements, rows).await,
+    if connection.is_sharded && !statements.is_empty() {
+        check_and_read(connection, &check, &statements, rows).await
+    } else {
+        let all: Vec<&Bound> = std::iter::once(&check).chain(statements).collect();
+        read_as_one(connection, &all, rows).await
     }
 }
 
-async fn check_alone(
+/// Runs the check and the statements as one statement.
+async fn read_as_one(
     connection: &Connection,
-    check: &Bound,
-    read: &mut dyn CheckedRead,
-) -> Result<(), Refused> {
-    let statement = connection.statement(check.sql).await?;
-    let params = all_params(&[], &check.params);
-    let rows = connection.rows(&statement, &params).await.map_err(Error::from)?;
-    let row = pin!(rows).try_next().await.map_err(Error::from)?;
-    read.prove(row.as_ref().map(|row| Row::Postgres(row, 0)).as_ref()).map(|_| ())
-}
-
-/// Runs the check and one statement as one, which costs half as much as two.
-async fn check_with(
-    connection: &Connection,
-    check: &Bound,
-    only: &Bound,
+    all: &[&Bound],
     mut rows: Rows<'_>,
 ) -> Result<(), Refused> {
-    let (statement, first_own) = connection.with_check(check.sql, only.sql).await?;
-    let columns = bulk_columns(only)?;
-    let mut params = all_params(&[], &check.params);
-    params.extend(all_params(&columns, &only.params));
-    let stream = connection.rows(&statement, &params).await.map_err(Error::from)?;
+    let union = connection.union(all).await?;
+    let bulk: Vec<_> = all.iter().map(|one| bulk_columns(one)).collect::<Result<_, _>>()?;
+    let params = params_of(all, &bulk);
+    let stream = connection.rows(&union.statement, &params).await.map_err(Error::from)?;
     let (mut stream, mut is_proven) = (pin!(stream), false);
     while let Some(row) = stream.try_next().await.map_err(Error::from)? {
-        if row.try_get(0).map_err(Error::from)? {
-            is_proven = true;
-            if rows.read.prove(Some(&Row::Postgres(&row, 1)))?.is_break() {
-                return Ok(());
+        let (part, own) = union.part(&row)?;
+        match part.checked_sub(1) {
+            None => {
+                is_proven = true;
+                if rows.read.prove(Some(&own))?.is_break() {
+                    return Ok(());
+                }
             }
-        } else if is_proven {
-            rows.add(0, &Row::Postgres(&row, first_own))?;
-        } else {
+            Some(statement) if is_proven => rows.add(statement, &own)?,
             // The row of the check comes first, if there is one.
-            break;
+            Some(_) => break,
         }
     }
     if is_proven { Ok(()) } else { rows.read.prove(None).map(|_| ()) }
 }
 
-/// Runs the check and the statements in one transaction with one snapshot, all sent before the
-/// first is answered.
+/// Runs the check, and the statements as one, in one transaction with one snapshot. All are sent
+/// before the first is answered.
 async fn check_and_read(
     connection: &Connection,
     check: &Bound,
-    statements: &[Bound],
+    statements: &[&Bound],
     mut rows: Rows<'_>,
 ) -> Result<(), Refused> {
     let begin = Bound::new(&BEGIN_SNAPSHOT, []);
     let end = Bound::new(&END_SNAPSHOT, []);
-    let all = [&begin, check].into_iter().chain(statements).chain([&end]);
+    let (begin, check, end) = ([&begin], [check], [&end]);
+    let all = [&begin[..], &check, statements, &end];
     let mut sent = send_together(connection, all).await?.into_iter();
     finish(answered(sent.next()).await?).await?;
     let mut checked = pin!(answered(sent.next()).await?);
@@ -112,14 +104,35 @@ async fn check_and_read(
     if rows.read.prove(proved.as_ref().map(|row| Row::Postgres(row, 0)).as_ref())?.is_break() {
         return Ok(());
     }
-    for at in 0..statements.len() {
-        let mut stream = pin!(answered(sent.next()).await?);
-        while let Some(row) = stream.try_next().await.map_err(Error::from)? {
-            rows.add(at, &Row::Postgres(&row, 0))?;
-        }
+    let union = connection.union(statements).await?;
+    let mut stream = pin!(answered(sent.next()).await?);
+    while let Some(row) = stream.try_next().await.map_err(Error::from)? {
+        let (statement, own) = union.part(&row)?;
+        rows.add(statement, &own)?;
     }
     finish(answered(sent.next()).await?).await?;
     Ok(())
+}
+
+/// Returns the parameters of statements, one after the other.
+fn params_of<'a>(
+    statements: &'a [&Bound],
+    bulk: &'a [Vec<Column<'a, 'static>>],
+) -> Vec<&'a (dyn ToSql + Sync)> {
+    let of = |(one, bulk): (&'a &Bound, &'a Vec<_>)| all_params(bulk, &one.params);
+    statements.iter().zip(bulk).flat_map(of).collect()
+}
+
+impl Union {
+    /// Returns the position of the statement of a row, and the columns of that statement.
+    fn part<'r>(&self, row: &'r tokio_postgres::Row) -> Result<(usize, Row<'r>), Error> {
+        let part = match self.first_columns.as_slice() {
+            [_] => 0,
+            _ => usize::try_from(row.try_get::<_, i32>(0)?).map_err(|_| Error::Gone)?,
+        };
+        let first_column = self.first_columns.get(part).ok_or(Error::Gone)?;
+        Ok((part, Row::Postgres(row, *first_column)))
+    }
 }
 
 impl Connection {
@@ -129,22 +142,36 @@ impl Connection {
         lock_ignoring_poison(&self.statements).get(&key).cloned()
     }
 
-    /// Returns a statement prepared behind an authorization check, and the index of its own first
-    /// column.
-    pub(super) async fn with_check(
-        &self,
-        check: &'static Sql,
-        sql: &'static Sql,
-    ) -> Result<(Statement, usize), Error> {
-        let first = self.statement(check).await?;
-        let first_own = first.columns().len() + 1;
-        let variant = SqlVariant::WithCheck(std::ptr::from_ref(check).addr());
-        if let Some(known) = self.known(sql, variant) {
-            return Ok((known, first_own));
+    /// Returns statements as one, prepared; this connection prepares each union once.
+    async fn union(&self, parts: &[&Bound]) -> Result<Arc<Union>, Error> {
+        if let [only] = parts {
+            let statement = self.statement(only.sql).await?;
+            return Ok(Arc::new(Union { statement, first_columns: vec![0] }));
         }
-        let widths = (first.columns().len(), self.statement(sql).await?.columns().len());
-        let text = sql.with_proof(check, widths)?;
-        Ok((self.prepared(sql, variant, &text).await?, first_own))
+        let key: Vec<usize> =
+            parts.iter().map(|part| std::ptr::from_ref(part.sql).addr()).collect();
+        if let Some(known) = lock_ignoring_poison(&self.unions).get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let union = Arc::new(self.prepared_union(parts).await?);
+        lock_ignoring_poison(&self.unions).insert(key, Arc::clone(&union));
+        Ok(union)
+    }
+
+    async fn prepared_union(&self, parts: &[&Bound]) -> Result<Union, Error> {
+        let (mut prepared, mut first_columns, mut width) = (Vec::new(), Vec::new(), 1);
+        for part in parts {
+            let statement = self.statement(part.sql).await?;
+            first_columns.push(width);
+            width += statement.columns().len();
+            prepared.push((part.sql, statement));
+        }
+        let parts = prepared.iter().map(|(sql, statement)| {
+            let types = statement.columns().iter().map(|column| column.type_().name());
+            (*sql, types.collect())
+        });
+        let parts: Vec<(&Sql, Vec<&str>)> = parts.collect();
+        Ok(Union { statement: self.prepare(&union_of(&parts)?).await?, first_columns })
     }
 }
 
@@ -157,18 +184,17 @@ pub(super) type Sent<'a> = Pin<
     >,
 >;
 
-/// Sends statements without another caller's statement between them.
+/// Sends unions of statements without another caller's statement between them.
 pub(super) async fn send_together<'a>(
     connection: &'a Connection,
-    statements: impl Iterator<Item = &'a Bound>,
+    unions: impl IntoIterator<Item = &'a [&'a Bound]>,
 ) -> Result<Vec<Sent<'a>>, Error> {
     let mut sent: Vec<Sent<'a>> = Vec::new();
-    for bound in statements {
-        let statement = connection.statement(bound.sql).await?;
-        let columns = bulk_columns(bound)?;
+    for union in unions {
+        let statement = connection.union(union).await?;
+        let bulk: Vec<_> = union.iter().map(|one| bulk_columns(one)).collect::<Result<_, _>>()?;
         let rows: Pin<Box<dyn Future<Output = _> + Send + 'a>> = Box::pin(async move {
-            let params = all_params(&columns, &bound.params);
-            connection.rows_together(&statement, &params).await
+            connection.rows_together(&statement.statement, &params_of(union, &bulk)).await
         });
         sent.push(Box::pin(maybe_done(rows)));
     }
@@ -201,7 +227,6 @@ async fn finish(rows: RowStream) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use std::ops::ControlFlow;
-    use std::sync::Arc;
     use std::time::Duration;
 
     use kiosque_model::Refusal;
@@ -263,7 +288,8 @@ mod tests {
                     connection.client.prepare(sql.of_row_for_postgres()?).await?;
                 }
                 if sql.for_postgres()?.starts_with("select ") {
-                    connection.with_check(check, sql).await?;
+                    let parts = [check, sql].map(|sql| Bound::new(sql, []));
+                    connection.union(&[&parts[0], &parts[1]]).await?;
                 }
                 let columns: Vec<&str> = statement.columns().iter().map(|one| one.name()).collect();
                 sql.check_columns(&columns)

@@ -33,15 +33,19 @@ const SETTINGS: &str = "set idle_in_transaction_session_timeout = '60s'; \
 /// parameters and table sizes, and the planner must not choose another one because a table is still
 /// empty, or because it overestimates a range of a large one.
 ///
+/// One process runs a statement: workers would return the rows of a union in any order, and take
+/// the cores of other requests.
+///
 /// Plans are generic: planning costs ten times as much as reading a page. On the workers, which
 /// plan each statement again, a plan for specific arrays would depend on their length, and on
 /// statistics that a new table does not have yet.
-pub(crate) const PLANNER: [&str; 7] = [
+pub(crate) const PLANNER: [&str; 8] = [
     "enable_seqscan = off",
     "enable_bitmapscan = off",
     "enable_hashjoin = off",
     "enable_mergejoin = off",
     "enable_material = off",
+    "max_parallel_workers_per_gather = 0",
     "jit = off",
     "plan_cache_mode = force_generic_plan",
 ];
@@ -88,14 +92,20 @@ pub(super) enum SqlVariant {
     Plain,
     /// See `Sql::of_row_for_postgres`.
     OfRow,
-    /// See `Sql::with_proof`; behind the check with this address.
-    WithCheck(usize),
     /// See `Transaction::try_lock`.
     SkippingLocked,
     /// For the changed rows of an overlaid table, in a dry run.
     Redirected,
     /// Adds the rows that a redirected update changes.
     RowsOfUpdate,
+}
+
+/// Statements that were prepared as one.
+#[derive(Debug)]
+pub(super) struct Union {
+    pub(super) statement: Statement,
+    /// The index of the first column of each statement.
+    pub(super) first_columns: Vec<usize>,
 }
 
 /// The failures of statements since a transaction began.
@@ -114,6 +124,8 @@ pub(super) struct Failures {
 pub(crate) struct Connection {
     pub(super) client: Client,
     pub(super) statements: Mutex<HashMap<(usize, SqlVariant), Statement>>,
+    /// By the addresses of their statements.
+    pub(super) unions: Mutex<HashMap<Vec<usize>, Arc<Union>>>,
     /// The number of warnings from the server.
     warnings: Arc<AtomicU64>,
     failures: Mutex<Failures>,
@@ -206,6 +218,7 @@ impl Connection {
         Ok(Connection {
             client,
             statements: Mutex::default(),
+            unions: Mutex::default(),
             warnings,
             failures: Mutex::default(),
             sending: Mutex::default(),
@@ -296,9 +309,13 @@ impl Connection {
             return Ok(known);
         }
         let key = (std::ptr::from_ref(sql).addr(), variant);
-        let statement = self.sent_whole(self.client.prepare(text)).await?;
+        let statement = self.prepare(text).await?;
         lock_ignoring_poison(&self.statements).insert(key, statement.clone());
         Ok(statement)
+    }
+
+    pub(super) async fn prepare(&self, text: &str) -> Result<Statement, Error> {
+        Ok(self.sent_whole(self.client.prepare(text)).await?)
     }
 
     /// Runs a statement.
@@ -404,12 +421,35 @@ pub(super) async fn until<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::explain;
 
     /// A generic plan has no parameter values, by which Citus finds the shard.
     #[test]
     fn no_plan_is_generic_on_citus() {
         assert!(PLANNER.contains(&"plan_cache_mode = force_generic_plan"));
         assert!(CITUS_SETTINGS.contains("set plan_cache_mode = 'auto'"));
+    }
+
+    /// A login at the same time as others would fail with another isolation, and an idle connection
+    /// would be closed.
+    #[tokio::test]
+    async fn the_settings_of_a_role_do_not_apply() {
+        let schema = explain::with_tables().await;
+        let of_role = ["default_transaction_isolation%3Dserializable", "idle_session_timeout%3D9s"];
+        let of_role = of_role.map(|setting| format!("%20-c%20{setting}")).concat();
+        let address =
+            Arc::new(Address::parse(&(schema.url().to_owned() + &of_role)).expect("a URL"));
+        let opened = Connection::open(&address, Duration::from_secs(60)).await;
+        let connection = opened.expect("a connection");
+        let settings = [
+            ("default_transaction_isolation", "read committed"),
+            ("idle_session_timeout", "0"),
+            ("max_parallel_workers_per_gather", "0"),
+        ];
+        for (setting, expected) in settings {
+            let shown = connection.client.query_one(&format!("show {setting}"), &[]).await;
+            assert_eq!(shown.expect("a setting").get::<_, String>(0), expected, "{setting}");
+        }
     }
 
     /// The server counts timeouts in 32 bits.

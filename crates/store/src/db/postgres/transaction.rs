@@ -104,7 +104,8 @@ impl Transaction<'_> {
         self.within(async {
             let _turn = self.turn().await;
             for (chunk, statements) in statements.chunks(TOGETHER_MAX).enumerate() {
-                let sent = send_together(self.connection, statements.iter()).await?;
+                let statements: Vec<&Bound> = statements.iter().collect();
+                let sent = send_together(self.connection, statements.chunks(1)).await?;
                 for (at, sent) in (chunk * TOGETHER_MAX..).zip(sent) {
                     let mut rows = pin!(answered(Some(sent)).await?);
                     while let Some(row) = rows.try_next().await? {
