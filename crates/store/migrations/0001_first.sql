@@ -210,7 +210,7 @@ create table orders (
 create unique index orders_order_id on orders (group_no, order_id);
 create unique index orders_change on orders (group_no, change_no);
 -- Finds the order with a trade number that started last.
-create index orders_trade_no on orders (group_no, trade_no, trade_start_ms)
+create index orders_trade_no on orders (group_no, trade_no, trade_start_ms, device_no, seq)
     where trade_no is not null;
 create unique index orders_trade_no_in on orders (group_no, trade_no_in)
     where trade_no_in is not null;

@@ -59,17 +59,13 @@ statements! {
             and (l.since_ms <= $now_ms or l.last_seq >= l.first_seq)
             and g.group_no = $group_no
         order by o.seq");
-    /// The order with a trade number that started last. Its key is found first: SQLite considers
-    /// the primary key as good as the index of trade numbers, and would read all orders of the
-    /// group.
+    /// The order with a trade number that started last. All columns of the index are in its order:
+    /// SQLite would otherwise read all orders of the group.
     BY_TRADE_NO(group_no, trade_no) -> StoredOrder<'_> = concat!(
         "select ", order_columns!(), "
-        from (
-            select device_no, seq from orders
-            where group_no = $group_no and trade_no = $trade_no
-            order by trade_start_ms desc, device_no desc, seq desc limit 1
-        ) f cross join orders o
-        where o.group_no = $group_no and o.device_no = f.device_no and o.seq = f.seq");
+        from orders o
+        where o.group_no = $group_no and o.trade_no = $trade_no
+        order by o.trade_start_ms desc, o.device_no desc, o.seq desc limit 1");
     BY_TRADE_NO_IN(group_no, trade_no_in) -> StoredOrder<'_> = concat!(
         "select ", order_columns!(), "
         from orders o
