@@ -273,6 +273,17 @@ fn a_server_that_fails_for_a_while_ends_no_watch() {
     }
 }
 
+/// A watch that began with a wrong certificate would try again forever.
+#[test]
+fn a_wrong_certificate_ends_a_watch_before_its_first_answer() {
+    let (place, other) = (Place::new(), Place::new());
+    place.log_in();
+    std::fs::copy(other.sandbox.certificate(), place.sandbox.certificate()).unwrap();
+    let ran = place.run(&["devices", "--watch", "20ms"]);
+    assert_eq!(ran.status, 4, "{ran:?}");
+    assert!(ran.stderr.contains("certificate") && !ran.stderr.contains("trying again"), "{ran:?}");
+}
+
 /// ORD-3: after a failure in the middle of a device, the next round continues after the orders that
 /// were printed, and `--limit` counts each once.
 #[test]
