@@ -59,8 +59,8 @@ statements! {
             and (l.since_ms <= $now_ms or l.last_seq >= l.first_seq)
             and g.group_no = $group_no
         order by o.seq");
-    /// The order with a trade number that started last. All columns of the index are in its order:
-    /// SQLite would otherwise read all orders of the group.
+    /// The order with a trade number that started last. The index contains every column of the
+    /// ordering; otherwise SQLite would read all orders of the group.
     BY_TRADE_NO(group_no, trade_no) -> StoredOrder<'_> = concat!(
         "select ", order_columns!(), "
         from orders o

@@ -33,8 +33,8 @@ const SETTINGS: &str = "set idle_in_transaction_session_timeout = '60s'; \
 /// parameters and table sizes, and the planner must not choose another one because a table is still
 /// empty, or because it overestimates a range of a large one.
 ///
-/// One process runs a statement: workers would return the rows of a union in any order, and take
-/// the cores of other requests.
+/// One process runs a statement: parallel workers would return the rows of a union in any order, and
+/// take the cores of other requests.
 ///
 /// Plans are generic: planning costs ten times as much as reading a page. On the workers, which
 /// plan each statement again, a plan for specific arrays would depend on their length, and on
@@ -430,8 +430,8 @@ mod tests {
         assert!(CITUS_SETTINGS.contains("set plan_cache_mode = 'auto'"));
     }
 
-    /// A login at the same time as others would fail with another isolation, and an idle connection
-    /// would be closed.
+    /// A login at the same time as others would fail with another isolation, an idle connection
+    /// would be closed, and parallel workers would return the rows of a union in any order.
     #[tokio::test]
     async fn the_settings_of_a_role_do_not_apply() {
         let schema = explain::with_tables().await;

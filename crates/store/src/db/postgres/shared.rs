@@ -29,8 +29,8 @@ const SLOW: Duration = Duration::from_millis(3);
 const NO_ACCOUNT: i64 = i64::MIN;
 /// The maximum number of rows of a read on a shared connection.
 const SHARED_ROWS_MAX: usize = 500;
-/// The time limit of a statement that finds its rows on a shared connection, since the server's
-/// work cannot be counted. Reads expected there take a fraction of a millisecond.
+/// The time limit of the statement of a read on a shared connection, since the server's work cannot
+/// be counted. Reads expected there take a fraction of a millisecond.
 pub(super) const SHARED_STATEMENT_MAX: Duration = Duration::from_millis(100);
 
 /// A shared connection, opened when needed and reopened after it broke.
