@@ -36,7 +36,8 @@ impl Rows<'_> {
 
 /// Runs a read of at most `rows_max` rows in one round trip. The check and the statements run as
 /// one statement, since PostgreSQL takes some 20 us for each additional one. On Citus, where the
-/// session may be on another shard than the group, they run as two.
+/// session may be on another shard than the group, they run as two. A read of any number of rows
+/// has separate statements: the rows of one that is a union are longer.
 pub(super) async fn run(
     connection: &Connection,
     read: &mut dyn CheckedRead,
@@ -45,8 +46,11 @@ pub(super) async fn run(
     let (check, statements) = read.take_statements();
     let statements: Vec<&Bound> = statements.iter().collect();
     let rows = Rows { read, left: rows_max };
-    if connection.is_sharded && !statements.is_empty() {
-        check_and_read(connection, &check, &statements, rows).await
+    if rows_max == usize::MAX {
+        let each: Vec<&[&Bound]> = statements.chunks(1).collect();
+        check_and_read(connection, &check, &each, rows).await
+    } else if connection.is_sharded && !statements.is_empty() {
+        check_and_read(connection, &check, &[&statements], rows).await
     } else {
         let all: Vec<&Bound> = std::iter::once(&check).chain(statements).collect();
         read_as_one(connection, &all, rows).await
@@ -81,18 +85,18 @@ async fn read_as_one(
     if is_proven { Ok(()) } else { rows.read.prove(None).map(|_| ()) }
 }
 
-/// Runs the check, and the statements as one, in one transaction with one snapshot. All are sent
+/// Runs the check, and unions of statements, in one transaction with one snapshot. All are sent
 /// before the first is answered.
 async fn check_and_read(
     connection: &Connection,
     check: &Bound,
-    statements: &[&Bound],
+    unions: &[&[&Bound]],
     mut rows: Rows<'_>,
 ) -> Result<(), Refused> {
     let begin = Bound::new(&BEGIN_SNAPSHOT, []);
     let end = Bound::new(&END_SNAPSHOT, []);
     let (begin, check, end) = ([&begin], [check], [&end]);
-    let all = [&begin[..], &check, statements, &end];
+    let all: Vec<&[&Bound]> = [&[&begin[..], &check][..], unions, &[&end]].concat();
     let mut sent = send_together(connection, all).await?.into_iter();
     finish(answered(sent.next()).await?).await?;
     let mut checked = pin!(answered(sent.next()).await?);
@@ -105,11 +109,15 @@ async fn check_and_read(
     if rows.read.prove(proved.as_ref().map(|row| Row::Postgres(row, 0)).as_ref())?.is_break() {
         return Ok(());
     }
-    let union = connection.union(statements).await?;
-    let mut stream = pin!(answered(sent.next()).await?);
-    while let Some(row) = stream.try_next().await.map_err(Error::from)? {
-        let (statement, own) = union.part(&row)?;
-        rows.add(statement, &own)?;
+    let mut first = 0;
+    for statements in unions {
+        let union = connection.union(statements).await?;
+        let mut stream = pin!(answered(sent.next()).await?);
+        while let Some(row) = stream.try_next().await.map_err(Error::from)? {
+            let (statement, own) = union.part(&row)?;
+            rows.add(first + statement, &own)?;
+        }
+        first += statements.len();
     }
     finish(answered(sent.next()).await?).await?;
     Ok(())
