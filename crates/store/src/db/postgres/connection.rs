@@ -33,8 +33,8 @@ const SETTINGS: &str = "set idle_in_transaction_session_timeout = '60s'; \
 /// parameters and table sizes, and the planner must not choose another one because a table is still
 /// empty, or because it overestimates a range of a large one.
 ///
-/// One process runs a statement: parallel workers would return the rows of a union in any order, and
-/// take the cores of other requests.
+/// One process runs a statement: parallel workers would return the rows of a union in any order,
+/// and take the cores of other requests.
 ///
 /// Plans are generic: planning costs ten times as much as reading a page. On the workers, which
 /// plan each statement again, a plan for specific arrays would depend on their length, and on
