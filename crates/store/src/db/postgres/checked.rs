@@ -1,5 +1,5 @@
-//! A read behind a check on PostgreSQL, in one round trip: as one statement, or on Citus as several
-//! that are sent before the first row is awaited.
+//! A read behind a check on PostgreSQL, in one round trip: as one statement; on Citus, and for many
+//! rows, as several that are sent before the first row is awaited.
 
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -36,8 +36,8 @@ impl Rows<'_> {
 
 /// Runs a read of at most `rows_max` rows in one round trip. The check and the statements run as
 /// one statement, since PostgreSQL takes some 20 us for each additional one. On Citus, where the
-/// session may be on another shard than the group, they run as two. A read of any number of rows
-/// has separate statements: the rows of one that is a union are longer.
+/// session may be on another shard than the group, they run as two. A read without a maximum has
+/// separate statements, since each row of a union has the columns of all its statements.
 pub(super) async fn run(
     connection: &Connection,
     read: &mut dyn CheckedRead,
@@ -281,6 +281,45 @@ mod tests {
                 assert!(format!("{ran:?}").contains(error), "{is_sharded}: {ran:?}");
                 connection.simple("rollback").await.expect("no transaction");
             }
+        }
+    }
+
+    /// Three statements, and the rows that were added to each.
+    #[derive(Default)]
+    struct Recorded(Vec<(usize, i64)>);
+
+    impl CheckedRead for Recorded {
+        fn take_statements(&mut self) -> (Bound, Vec<Bound>) {
+            static CHECK: Sql = Sql::new("CHECK", "select true as proven");
+            static ONE: Sql = Sql::new("ONE", "select 'x' as text, 1::bigint as one");
+            static TWO: Sql =
+                Sql::new("TWO", "select n::text as text, n::bigint from generate_series(2, 3) n");
+            let statements = [&ONE, &TWO, &ONE].map(|sql| Bound::new(sql, []));
+            (Bound::new(&CHECK, []), statements.into())
+        }
+
+        fn prove(&mut self, _: Option<&Row<'_>>) -> Result<ControlFlow<()>, Refused> {
+            Ok(ControlFlow::Continue(()))
+        }
+
+        fn add(&mut self, statement: usize, row: &Row<'_>) -> Result<(), Error> {
+            let (_, number): (&str, i64) = row.read()?;
+            self.0.push((statement, number));
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn rows_belong_to_their_statements_however_these_are_sent() {
+        let schema = explain::with_tables().await;
+        let address = Arc::new(Address::parse(schema.url()).expect("an address"));
+        let opened = Connection::open(&address, Duration::from_secs(60)).await;
+        let mut connection = opened.expect("a connection");
+        for (is_sharded, rows_max) in [(false, 9), (true, 9), (false, usize::MAX)] {
+            connection.is_sharded = is_sharded;
+            let mut read = Recorded::default();
+            run(&connection, &mut read, rows_max).await.expect("rows");
+            assert_eq!(read.0, [(0, 1), (1, 2), (1, 3), (2, 1)], "{is_sharded} {rows_max}");
         }
     }
 

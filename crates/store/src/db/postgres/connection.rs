@@ -314,6 +314,7 @@ impl Connection {
         Ok(statement)
     }
 
+    /// Prepares a statement that is not known to this connection.
     pub(super) async fn prepare(&self, text: &str) -> Result<Statement, Error> {
         Ok(self.sent_whole(self.client.prepare(text)).await?)
     }
