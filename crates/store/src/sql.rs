@@ -113,26 +113,43 @@ impl Sql {
     }
 }
 
-/// Returns a PostgreSQL statement that runs several as one, in their order. Each is given with the
-/// types of its columns.
+/// Returns a PostgreSQL statement that runs several as one, in their order, and the positions of
+/// the columns of each in its rows. Each is given with the types of its columns.
 ///
-/// The first column is the position of the row's statement. Each row has only the columns of its
-/// own statement; the others are null. The parameters of each statement follow those of the ones
-/// before.
-pub(crate) fn union_of(parts: &[(&Sql, Vec<&str>)]) -> Result<String, Error> {
+/// The first column is the position of the row's statement. Statements share the columns of a type,
+/// so that rows are short; columns that are not of the row's statement are null. The parameters of
+/// each statement follow those of the ones before.
+pub(crate) fn union_of(parts: &[(&Sql, Vec<&str>)]) -> Result<(String, Vec<Vec<usize>>), Error> {
+    let mut shared: Vec<&str> = Vec::new();
+    let mut positions = Vec::new();
+    for (_, types) in parts {
+        let mut own: Vec<usize> = Vec::new();
+        for name in types {
+            let free = |at: &usize| shared[*at - 1] == *name && !own.contains(at);
+            let position = (1..=shared.len()).find(free).unwrap_or_else(|| {
+                shared.push(name);
+                shared.len()
+            });
+            own.push(position);
+        }
+        positions.push(own);
+    }
     let (mut selects, mut parameters) = (Vec::new(), 0);
-    for (at, (sql, _)) in parts.iter().enumerate() {
-        let columns = parts.iter().enumerate().flat_map(|(of, (_, types))| {
-            let types = if of == at { &[][..] } else { types };
-            let own = (of == at).then(|| format!(", p{at}.*"));
-            own.into_iter().chain(types.iter().map(|name| format!(", null::{name}")))
+    for (at, ((sql, _), own)) in parts.iter().zip(&positions).enumerate() {
+        let columns = shared.iter().zip(1..).map(|(name, position)| {
+            match own.iter().position(|own| *own == position) {
+                Some(column) => format!(", p{at}.c{column}"),
+                None => format!(", null::{name}"),
+            }
         });
         let columns: String = columns.collect();
-        let text = text::shift_parameters(sql.for_postgres()?, parameters);
-        selects.push(format!("select {at} as part{columns} from ({text}) p{at}"));
+        let names: Vec<String> = (0..own.len()).map(|column| format!("c{column}")).collect();
+        let (text, names) =
+            (text::shift_parameters(sql.for_postgres()?, parameters), names.join(", "));
+        selects.push(format!("select {at} as part{columns} from ({text}) p{at} ({names})"));
         parameters += sql.bulk_types()?.len() + sql.parameters.len();
     }
-    Ok(selects.join(" union all "))
+    Ok((selects.join(" union all "), positions))
 }
 
 /// Declares the statements of a module. `all` returns them, and those of the submodules that are
@@ -172,15 +189,17 @@ mod tests {
             Sql::declared("ASKED", "select b from t where c = $c and d = $d", &["d", "c"], None);
         let parts =
             [(&PROOF, vec!["int4"]), (&ASKED, vec!["text", "bool"]), (&ASKED, vec!["text"])];
+        let (text, positions) = union_of(&parts).expect("a statement");
         assert_eq!(
-            union_of(&parts).expect("a statement"),
-            "select 0 as part, p0.*, null::text, null::bool, null::text \
-             from (select 1 from s where a = $1) p0 \
-             union all select 1 as part, null::int4, p1.*, null::text \
-             from (select b from t where c = $3 and d = $2) p1 \
-             union all select 2 as part, null::int4, null::text, null::bool, p2.* \
-             from (select b from t where c = $5 and d = $4) p2"
+            text,
+            "select 0 as part, p0.c0, null::text, null::bool \
+             from (select 1 from s where a = $1) p0 (c0) \
+             union all select 1 as part, null::int4, p1.c0, p1.c1 \
+             from (select b from t where c = $3 and d = $2) p1 (c0, c1) \
+             union all select 2 as part, null::int4, p2.c0, null::bool \
+             from (select b from t where c = $5 and d = $4) p2 (c0)"
         );
+        assert_eq!(positions, [vec![1], vec![2, 3], vec![2]]);
     }
 
     row! {

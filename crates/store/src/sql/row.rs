@@ -10,9 +10,9 @@ use crate::error::Error;
 /// A row of either engine.
 pub(crate) enum Row<'a> {
     Sqlite(&'a rusqlite::Row<'a>),
-    /// The row, and the index of its first column: rows of one result may begin with columns of
-    /// another statement, see `union_of`.
-    Postgres(&'a tokio_postgres::Row, usize),
+    /// The row, and the positions of the columns of its statement: a row of several statements has
+    /// columns of the others as well, see `union_of`. `None` if it has no others.
+    Postgres(&'a tokio_postgres::Row, Option<&'a [usize]>),
 }
 
 /// A value that is read from the columns of a row: a scalar, a struct declared by [`row!`], or a
@@ -51,8 +51,8 @@ impl Row<'_> {
     fn is_null(&self, column: usize) -> Result<bool, Error> {
         match self {
             Row::Sqlite(row) => Ok(row.get_ref(column)? == rusqlite::types::ValueRef::Null),
-            Row::Postgres(row, from) => {
-                let present: Option<postgres::Present> = row.try_get(from + column)?;
+            Row::Postgres(row, columns) => {
+                let present: Option<postgres::Present> = row.try_get(position(columns, column)?)?;
                 Ok(present.is_none())
             }
         }
@@ -61,21 +61,23 @@ impl Row<'_> {
     fn int(&self, column: usize) -> Result<i64, Error> {
         match self {
             Row::Sqlite(row) => Ok(row.get(column)?),
-            Row::Postgres(row, from) => Ok(row.try_get::<_, postgres::Int>(from + column)?.0),
+            Row::Postgres(row, columns) => {
+                Ok(row.try_get::<_, postgres::Int>(position(columns, column)?)?.0)
+            }
         }
     }
 
     fn flag(&self, column: usize) -> Result<bool, Error> {
         match self {
             Row::Sqlite(row) => Ok(row.get(column)?),
-            Row::Postgres(row, from) => Ok(row.try_get(from + column)?),
+            Row::Postgres(row, columns) => Ok(row.try_get(position(columns, column)?)?),
         }
     }
 
     fn text(&self, column: usize) -> Result<&str, Error> {
         match self {
             Row::Sqlite(row) => Ok(row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?),
-            Row::Postgres(row, from) => Ok(row.try_get(from + column)?),
+            Row::Postgres(row, columns) => Ok(row.try_get(position(columns, column)?)?),
         }
     }
 
@@ -84,9 +86,14 @@ impl Row<'_> {
             Row::Sqlite(row) => {
                 Ok(row.get_ref(column)?.as_bytes().map_err(rusqlite::Error::from)?)
             }
-            Row::Postgres(row, from) => Ok(row.try_get(from + column)?),
+            Row::Postgres(row, columns) => Ok(row.try_get(position(columns, column)?)?),
         }
     }
+}
+
+/// Returns the position of a statement's column in a row.
+fn position(columns: &Option<&[usize]>, column: usize) -> Result<usize, Error> {
+    columns.map_or(Some(column), |columns| columns.get(column).copied()).ok_or(Error::Gone)
 }
 
 macro_rules! scalars {

@@ -1,5 +1,5 @@
-//! A read behind a check on PostgreSQL, in one round trip: as one statement; on Citus, and for many
-//! rows, as several that are sent before the first row is awaited.
+//! A read behind a check on PostgreSQL, in one round trip: as one statement, on Citus as two that
+//! are sent before the first row is awaited.
 
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -36,8 +36,7 @@ impl Rows<'_> {
 
 /// Runs a read of at most `rows_max` rows in one round trip. The check and the statements run as
 /// one statement, since PostgreSQL takes some 20 us for each additional one. On Citus, where the
-/// session may be on another shard than the group, they run as two. A read without a maximum has
-/// separate statements, since each row of a union has the columns of all its statements.
+/// session may be on another shard than the group, they run as two.
 pub(super) async fn run(
     connection: &Connection,
     read: &mut dyn CheckedRead,
@@ -46,11 +45,8 @@ pub(super) async fn run(
     let (check, statements) = read.take_statements();
     let statements: Vec<&Bound> = statements.iter().collect();
     let rows = Rows { read, left: rows_max };
-    if rows_max == usize::MAX {
-        let each: Vec<&[&Bound]> = statements.chunks(1).collect();
-        check_and_read(connection, &check, &each, rows).await
-    } else if connection.is_sharded && !statements.is_empty() {
-        check_and_read(connection, &check, &[&statements], rows).await
+    if connection.is_sharded && !statements.is_empty() {
+        check_and_read(connection, &check, &statements, rows).await
     } else {
         let all: Vec<&Bound> = std::iter::once(&check).chain(statements).collect();
         read_as_one(connection, &all, rows).await
@@ -85,18 +81,18 @@ async fn read_as_one(
     if is_proven { Ok(()) } else { rows.read.prove(None).map(|_| ()) }
 }
 
-/// Runs the check, and unions of statements, in one transaction with one snapshot. All are sent
+/// Runs the check, and the statements as one, in one transaction with one snapshot. Both are sent
 /// before the first is answered.
 async fn check_and_read(
     connection: &Connection,
     check: &Bound,
-    unions: &[&[&Bound]],
+    statements: &[&Bound],
     mut rows: Rows<'_>,
 ) -> Result<(), Refused> {
     let begin = Bound::new(&BEGIN_SNAPSHOT, []);
     let end = Bound::new(&END_SNAPSHOT, []);
     let (begin, check, end) = ([&begin], [check], [&end]);
-    let all: Vec<&[&Bound]> = [&[&begin[..], &check][..], unions, &[&end]].concat();
+    let all = [&begin[..], &check, statements, &end];
     let mut sent = send_together(connection, all).await?.into_iter();
     finish(answered(sent.next()).await?).await?;
     let mut checked = pin!(answered(sent.next()).await?);
@@ -106,18 +102,14 @@ async fn check_and_read(
     if proved.is_some() {
         checked.try_next().await.map_err(Error::from)?;
     }
-    if rows.read.prove(proved.as_ref().map(|row| Row::Postgres(row, 0)).as_ref())?.is_break() {
+    if rows.read.prove(proved.as_ref().map(|row| Row::Postgres(row, None)).as_ref())?.is_break() {
         return Ok(());
     }
-    let mut first = 0;
-    for statements in unions {
-        let union = connection.union(statements).await?;
-        let mut stream = pin!(answered(sent.next()).await?);
-        while let Some(row) = stream.try_next().await.map_err(Error::from)? {
-            let (statement, own) = union.part(&row)?;
-            rows.add(first + statement, &own)?;
-        }
-        first += statements.len();
+    let union = connection.union(statements).await?;
+    let mut stream = pin!(answered(sent.next()).await?);
+    while let Some(row) = stream.try_next().await.map_err(Error::from)? {
+        let (statement, own) = union.part(&row)?;
+        rows.add(statement, &own)?;
     }
     finish(answered(sent.next()).await?).await?;
     Ok(())
@@ -134,13 +126,13 @@ fn params_of<'a>(
 
 impl Union {
     /// Returns the position of the statement of a row, and the columns of that statement.
-    fn part<'r>(&self, row: &'r tokio_postgres::Row) -> Result<(usize, Row<'r>), Error> {
-        let part = match self.first_columns.as_slice() {
-            [_] => 0,
-            _ => usize::try_from(row.try_get::<_, i32>(0)?).map_err(|_| Error::Gone)?,
-        };
-        let first_column = self.first_columns.get(part).ok_or(Error::Gone)?;
-        Ok((part, Row::Postgres(row, *first_column)))
+    fn part<'r>(&'r self, row: &'r tokio_postgres::Row) -> Result<(usize, Row<'r>), Error> {
+        if self.columns.is_empty() {
+            return Ok((0, Row::Postgres(row, None)));
+        }
+        let part = usize::try_from(row.try_get::<_, i32>(0)?).map_err(|_| Error::Gone)?;
+        let columns = self.columns.get(part).ok_or(Error::Gone)?;
+        Ok((part, Row::Postgres(row, Some(columns))))
     }
 }
 
@@ -155,7 +147,7 @@ impl Connection {
     async fn union(&self, parts: &[&Bound]) -> Result<Arc<Union>, Error> {
         if let [only] = parts {
             let statement = self.statement(only.sql).await?;
-            return Ok(Arc::new(Union { statement, first_columns: vec![0] }));
+            return Ok(Arc::new(Union { statement, columns: vec![] }));
         }
         let key: Vec<usize> =
             parts.iter().map(|part| std::ptr::from_ref(part.sql).addr()).collect();
@@ -168,19 +160,16 @@ impl Connection {
     }
 
     async fn prepared_union(&self, parts: &[&Bound]) -> Result<Union, Error> {
-        let (mut prepared, mut first_columns, mut width) = (Vec::new(), Vec::new(), 1);
+        let mut prepared = Vec::new();
         for part in parts {
-            let statement = self.statement(part.sql).await?;
-            first_columns.push(width);
-            width += statement.columns().len();
-            prepared.push((part.sql, statement));
+            prepared.push((part.sql, self.statement(part.sql).await?));
         }
         let parts = prepared.iter().map(|(sql, statement)| {
             let types = statement.columns().iter().map(|column| column.type_().name());
             (*sql, types.collect())
         });
-        let parts: Vec<(&Sql, Vec<&str>)> = parts.collect();
-        Ok(Union { statement: self.prepare(&union_of(&parts)?).await?, first_columns })
+        let (text, columns) = union_of(&parts.collect::<Vec<_>>())?;
+        Ok(Union { statement: self.prepare(&text).await?, columns })
     }
 }
 
@@ -315,11 +304,11 @@ mod tests {
         let address = Arc::new(Address::parse(schema.url()).expect("an address"));
         let opened = Connection::open(&address, Duration::from_secs(60)).await;
         let mut connection = opened.expect("a connection");
-        for (is_sharded, rows_max) in [(false, 9), (true, 9), (false, usize::MAX)] {
+        for is_sharded in [false, true] {
             connection.is_sharded = is_sharded;
             let mut read = Recorded::default();
-            run(&connection, &mut read, rows_max).await.expect("rows");
-            assert_eq!(read.0, [(0, 1), (1, 2), (1, 3), (2, 1)], "{is_sharded} {rows_max}");
+            run(&connection, &mut read, 4).await.expect("rows");
+            assert_eq!(read.0, [(0, 1), (1, 2), (1, 3), (2, 1)], "{is_sharded}");
         }
     }
 

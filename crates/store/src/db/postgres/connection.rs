@@ -104,8 +104,8 @@ pub(super) enum SqlVariant {
 #[derive(Debug)]
 pub(super) struct Union {
     pub(super) statement: Statement,
-    /// The index of the first column of each statement.
-    pub(super) first_columns: Vec<usize>,
+    /// The positions of the columns of each statement, unless it is the only one.
+    pub(super) columns: Vec<Vec<usize>>,
 }
 
 /// The failures of statements since a transaction began.

@@ -143,7 +143,7 @@ impl Postgres {
             let single = Transaction { connection: &connection, ends: None, access };
             let (form, params) =
                 ((SqlVariant::Plain, sql.for_postgres()?), all_params(&[], params));
-            let visit = &mut |row| visit(&Row::Postgres(&row, 0));
+            let visit = &mut |row| visit(&Row::Postgres(&row, None));
             single.run(sql, form, &params, visit).await.map(drop)
         };
         let done = until(ends, work).await;

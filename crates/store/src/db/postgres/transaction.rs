@@ -78,7 +78,7 @@ impl Transaction<'_> {
         params: &[Value<'v>],
         mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
     ) -> Result<u64, Error> {
-        let visit: &mut Visit<'_> = &mut |row| visit(&Row::Postgres(&row, 0));
+        let visit: &mut Visit<'_> = &mut |row| visit(&Row::Postgres(&row, None));
         match rows {
             [] => Ok(0),
             [row] if self.runs_single_rows() && !row.as_ref().is_empty() => {
@@ -100,7 +100,7 @@ impl Transaction<'_> {
         statements: &[Bound],
         mut visit: impl FnMut(usize, &Row<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let visit: &mut VisitOf<'_> = &mut |at, row| visit(at, &Row::Postgres(&row, 0));
+        let visit: &mut VisitOf<'_> = &mut |at, row| visit(at, &Row::Postgres(&row, None));
         self.within(async {
             let _turn = self.turn().await;
             for (chunk, statements) in statements.chunks(TOGETHER_MAX).enumerate() {
