@@ -10,15 +10,11 @@ use kiosque_locks::lock_ignoring_poison;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{RowStream, Statement};
 
-use super::SNAPSHOT;
 use super::connection::{Connection, SqlVariant, Union};
 use super::params::{Column, all_params, bulk_columns};
 use crate::db::{Bound, CheckedRead};
 use crate::error::{Error, Refused};
 use crate::sql::{Row, Sql, union_of};
-
-static BEGIN_SNAPSHOT: Sql = Sql::new("BEGIN_SNAPSHOT", SNAPSHOT);
-static END_SNAPSHOT: Sql = Sql::new("END_SNAPSHOT", "commit");
 
 /// The destination of the rows of a read, and their maximum number.
 struct Rows<'a> {
@@ -81,24 +77,19 @@ async fn read_as_one(
     if is_proven { Ok(()) } else { rows.read.prove(None).map(|_| ()) }
 }
 
-/// Runs the check, and the statements as one, in one transaction with one snapshot. Both are sent
-/// before the first is answered.
+/// Runs the check, then the statements as one. Both are sent before the first is answered. They
+/// need no transaction: each worker of Citus has snapshots of its own.
 async fn check_and_read(
     connection: &Connection,
     check: &Bound,
     statements: &[&Bound],
     mut rows: Rows<'_>,
 ) -> Result<(), Refused> {
-    let begin = Bound::new(&BEGIN_SNAPSHOT, []);
-    let end = Bound::new(&END_SNAPSHOT, []);
-    let (begin, check, end) = ([&begin], [check], [&end]);
-    let all = [&begin[..], &check, statements, &end];
+    let all = [&[check][..], statements];
     let mut sent = send_together(connection, all).await?.into_iter();
-    finish(answered(sent.next()).await?).await?;
     let mut checked = pin!(answered(sent.next()).await?);
     let proved = checked.try_next().await.map_err(Error::from)?;
-    // The server may cancel the check after its row: then the other statements fail because the
-    // transaction has, which is not the cause.
+    // The server may cancel the check after its row.
     if proved.is_some() {
         checked.try_next().await.map_err(Error::from)?;
     }
@@ -111,7 +102,6 @@ async fn check_and_read(
         let (statement, own) = union.part(&row)?;
         rows.add(statement, &own)?;
     }
-    finish(answered(sent.next()).await?).await?;
     Ok(())
 }
 
@@ -216,12 +206,6 @@ pub(super) async fn answered(sent: Option<Sent<'_>>) -> Result<RowStream, Error>
     Ok(sent.as_mut().take_output().ok_or(Error::Gone)??)
 }
 
-/// Awaits the end of a statement that returns no rows.
-async fn finish(rows: RowStream) -> Result<(), Error> {
-    pin!(rows).try_next().await?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use std::ops::ControlFlow;
@@ -252,8 +236,8 @@ mod tests {
         }
     }
 
-    /// The error is the cause, by which a cancelled read begins again, and on Citus not the
-    /// consequence that the transaction is aborted. A check without a row has not failed.
+    /// The error is the cause, by which a cancelled read begins again. A check without a row has
+    /// not failed.
     #[tokio::test]
     async fn a_check_that_fails_after_its_row_is_the_error() {
         static FAILS: Sql =
@@ -268,7 +252,6 @@ mod tests {
             for (check, error) in [(&FAILS, "division by zero"), (&NO_ROW, "TokenInvalid")] {
                 let ran = run(&connection, &mut Checked(check), 10).await;
                 assert!(format!("{ran:?}").contains(error), "{is_sharded}: {ran:?}");
-                connection.simple("rollback").await.expect("no transaction");
             }
         }
     }
