@@ -97,60 +97,42 @@ pub(crate) enum Command {
         dry_run: DryRun,
     },
     /// Import orders or exchange rates, or list the imports.
-    Import {
-        #[command(subcommand)]
-        what: ImportWhat,
-    },
+    #[command(subcommand)]
+    Import(ImportWhat),
     /// Print totals, sizes, the certificate's expiry and the running servers.
     #[command(after_help = "Examples:\n  kiosque status --data /srv/kiosque\n  \
         kiosque status --output json --data /srv/kiosque\n\n\
         The server may run meanwhile. Its heartbeats of the last seconds are not in the data yet.")]
     Status(Output),
     /// List groups.
-    Group {
-        #[command(subcommand)]
-        what: GroupWhat,
-    },
+    #[command(subcommand)]
+    Group(GroupWhat),
     /// List accounts.
-    Account {
-        #[command(subcommand)]
-        what: AccountWhat,
-    },
+    #[command(subcommand)]
+    Account(AccountWhat),
     /// List devices, show one in detail, or delete one without orders.
-    Device {
-        #[command(subcommand)]
-        what: DeviceWhat,
-    },
+    #[command(subcommand)]
+    Device(DeviceWhat),
     /// List products.
-    Product {
-        #[command(subcommand)]
-        what: ProductWhat,
-    },
+    #[command(subcommand)]
+    Product(ProductWhat),
     /// List sessions, or end one.
-    Session {
-        #[command(subcommand)]
-        what: SessionWhat,
-    },
+    #[command(subcommand)]
+    Session(SessionWhat),
     /// List exchange rates.
-    Rates {
-        #[command(subcommand)]
-        what: RatesWhat,
-    },
+    #[command(subcommand)]
+    Rates(RatesWhat),
     /// Print the audit trail, newest entry first.
     #[command(after_help = "Examples:\n  kiosque audit --data /srv/kiosque\n  \
         kiosque audit --since 2026-01-01 --event loginRefused --data /srv/kiosque\n  \
         kiosque audit --account acme --output json --data /srv/kiosque")]
     Audit(AuditArgs),
     /// Export the fleet.
-    Fleet {
-        #[command(subcommand)]
-        what: FleetWhat,
-    },
+    #[command(subcommand)]
+    Fleet(FleetWhat),
     /// Export orders.
-    Orders {
-        #[command(subcommand)]
-        what: OrdersWhat,
-    },
+    #[command(subcommand)]
+    Orders(OrdersWhat),
     /// Archive old orders: order lists only show them with includeHistory.
     #[command(
         after_help = "Examples:\n  kiosque archive --before 2026-01-01 --data /srv/kiosque\n  \
@@ -211,10 +193,8 @@ pub(crate) enum Command {
         then distribute them with these statements while they are small.")]
     Schema(Schema),
     /// Create, list and revoke keys for the operator's calls.
-    OperatorKey {
-        #[command(subcommand)]
-        what: KeyWhat,
-    },
+    #[command(subcommand)]
+    OperatorKey(KeyWhat),
     /// Print a link that signs in to the console, once and within a minute.
     #[command(after_help = "Examples:\n  \
         kiosque console-link --key-name office --data /srv/kiosque\n  \
@@ -226,16 +206,11 @@ pub(crate) enum Command {
     #[command(after_help = BROKER_HELP)]
     Broker(Box<BrokerArgs>),
     /// Use a server as an integrator: devices, orders and sales of an account.
-    #[command(after_help = examples::remote::REMOTE)]
-    Remote {
-        #[command(subcommand)]
-        what: RemoteWhat,
-    },
+    #[command(subcommand, after_help = examples::remote::REMOTE)]
+    Remote(RemoteWhat),
     /// Work with settings files.
-    Config {
-        #[command(subcommand)]
-        what: ConfigWhat,
-    },
+    #[command(subcommand)]
+    Config(ConfigWhat),
     /// Print the completion script of a shell.
     #[command(after_help = "Examples:\n  \
         kiosque completions bash > /usr/share/bash-completion/completions/kiosque\n  \
@@ -331,10 +306,8 @@ impl Command {
     /// Returns whether to print the time that the command took at its end.
     pub(crate) fn is_timed(&self) -> bool {
         match self {
-            Command::Import { what } => {
-                matches!(what, ImportWhat::Orders(_) | ImportWhat::Rates { .. })
-            }
-            Command::Apply { .. }
+            Command::Import(ImportWhat::Orders(_) | ImportWhat::Rates { .. })
+            | Command::Apply { .. }
             | Command::Archive { .. }
             | Command::Backup { .. }
             | Command::Move(_)
@@ -366,8 +339,8 @@ impl Cli {
     pub(crate) fn config_file(&self) -> Option<&Path> {
         match self.command {
             Command::Check(_)
-            | Command::Config { .. }
-            | Command::Remote { .. }
+            | Command::Config(_)
+            | Command::Remote(_)
             | Command::Completions { .. }
             | Command::Man { .. }
             | Command::Schema(_)

@@ -153,32 +153,24 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Comman
         Command::Apply { fleet, dry_run } => {
             return apply::run(&settings, &fleet, dry_run.changes()).await;
         }
-        Command::Import { what: ImportWhat::Orders(args) } => {
+        Command::Import(ImportWhat::Orders(args)) => {
             return import::run(&settings, args).await;
         }
-        Command::Import { what: ImportWhat::Rates { file, dry_run } } => {
+        Command::Import(ImportWhat::Rates { file, dry_run }) => {
             return import_rates::run(&settings, &file, dry_run.changes()).await;
         }
-        Command::Import { what: ImportWhat::List(output) } => {
-            lists::imports(&settings, output).await?
-        }
+        Command::Import(ImportWhat::List(output)) => lists::imports(&settings, output).await?,
         Command::Archive(args) => archive::run(&settings, args).await?,
         Command::Status(output) => status::run(&settings, output).await?,
-        Command::Group { what: GroupWhat::List(output) } => {
-            lists::groups(&settings, output).await?
-        }
-        Command::Account { what: AccountWhat::List(output) } => {
-            lists::accounts(&settings, output).await?
-        }
-        Command::Device { what } => device::run(&settings, what).await?,
-        Command::Product { what: ProductWhat::List(output) } => {
-            lists::products(&settings, output).await?
-        }
-        Command::Session { what } => session::run(&settings, what).await?,
-        Command::Rates { what: RatesWhat::List(output) } => lists::rates(&settings, output).await?,
+        Command::Group(GroupWhat::List(output)) => lists::groups(&settings, output).await?,
+        Command::Account(AccountWhat::List(output)) => lists::accounts(&settings, output).await?,
+        Command::Device(what) => device::run(&settings, what).await?,
+        Command::Product(ProductWhat::List(output)) => lists::products(&settings, output).await?,
+        Command::Session(what) => session::run(&settings, what).await?,
+        Command::Rates(RatesWhat::List(output)) => lists::rates(&settings, output).await?,
         Command::Audit(args) => audit::run(&settings, args).await?,
-        Command::Fleet { what } => fleet::run(&settings, what).await?,
-        Command::Orders { what } => return orders::run(&settings, what).await,
+        Command::Fleet(what) => fleet::run(&settings, what).await?,
+        Command::Orders(what) => return orders::run(&settings, what).await,
         Command::Verify => return verify::run(&settings).await,
         Command::Backup { file, keep } => backup::run(&settings, file, keep).await?,
         Command::Restore { file, dry_run } => {
@@ -186,11 +178,11 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Comman
         }
         Command::Move(dry_run) => move_data::run(&settings, dry_run.changes()).await?,
         Command::Schema(schema) => schema::run(schema)?,
-        Command::OperatorKey { what } => operator_key::run(&settings, what).await?,
+        Command::OperatorKey(what) => operator_key::run(&settings, what).await?,
         Command::ConsoleLink(args) => console_link::run(&settings, args).await?,
         Command::Broker(args) => broker::run(*args).await?,
-        Command::Remote { what } => return Ok(remote::run(what).await),
-        Command::Config { what } => config::run(what)?,
+        Command::Remote(what) => return Ok(remote::run(what).await),
+        Command::Config(what) => config::run(what)?,
         Command::Completions { shell } => completions::run(shell)?,
         Command::Man { directory } => man::run(&directory)?,
         Command::Openapi { operator: true, server } => openapi::run(Audience::Operator, server)?,
