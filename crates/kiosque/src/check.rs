@@ -27,11 +27,8 @@ const CANNOT_RUN: CommandOutcome = CommandOutcome::Failed(2);
 /// The arguments of `kiosque check`.
 #[derive(Args, Debug)]
 pub(crate) struct CheckArgs {
-    /// The server's base URL.
-    #[arg(
-        required_unless_present = "list",
-        help = "Base URL of the server, such as https://kiosque.example.com/v8"
-    )]
+    /// Base URL of the server, such as https://kiosque.example.com/v8
+    #[arg(required_unless_present = "list")]
     url: Option<BaseUrl>,
     /// Login name of the account to check with.
     #[arg(

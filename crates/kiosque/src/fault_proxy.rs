@@ -45,8 +45,7 @@ impl FaultFlags {
 /// The arguments of `kiosque fault-proxy`.
 #[derive(Args, Debug)]
 pub(crate) struct FaultProxyArgs {
-    /// The server's base URL.
-    #[arg(help = "Base URL of the server, such as https://kiosque.example.com/v8")]
+    /// Base URL of the server, such as https://kiosque.example.com/v8
     url: BaseUrl,
     /// Address to listen on.
     #[arg(long, value_name = "ADDR", value_parser = address)]

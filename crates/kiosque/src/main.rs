@@ -3,6 +3,7 @@
 //! Data goes to stdout and messages to stderr; the exit status is 0 only if the command completed.
 
 #![warn(clippy::print_stderr, clippy::print_stdout)]
+#![allow(rustdoc::bare_urls, reason = "doc comments of arguments are their help texts")]
 
 /// Serving a request makes about a hundred small, short-lived allocations, on several threads.
 #[global_allocator]

@@ -51,13 +51,8 @@ pub(crate) struct BrokerAccount {
         conflicts_with_all = ["upstream", "username", "password_file", "ca_file"]
     )]
     pub(crate) profile: Option<String>,
-    /// The server's base URL.
-    #[arg(
-        long,
-        value_name = "URL",
-        required_unless_present = "profile",
-        help = "Base URL of the server, such as https://kiosque.example.com/v8"
-    )]
+    /// Base URL of the server, such as https://kiosque.example.com/v8
+    #[arg(long, value_name = "URL", required_unless_present = "profile")]
     pub(crate) upstream: Option<String>,
     /// Login name of the account.
     #[arg(long, value_name = "NAME", required_unless_present = "profile")]

@@ -154,12 +154,8 @@ pub(crate) enum RemoteFormat {
 pub(crate) struct LoginArgs {
     #[command(flatten)]
     pub(crate) access: Access,
-    /// The server's base URL.
-    #[arg(
-        long,
-        value_name = "URL",
-        help = "Base URL of the server or of a broker, such as https://kiosque.example.com/v8"
-    )]
+    /// Base URL of the server or of a broker, such as https://kiosque.example.com/v8
+    #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
     /// Login name of the account.
     #[arg(long, value_name = "NAME")]
