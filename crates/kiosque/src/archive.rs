@@ -1,7 +1,5 @@
 //! `kiosque archive`
 
-use std::time::Duration;
-
 use anyhow::{anyhow, bail};
 use kiosque_clock::Clock;
 use kiosque_model::{UnixMs, Zone, orders_of_devices};
@@ -15,7 +13,7 @@ use crate::{acting, open};
 
 pub(crate) async fn run(settings: &Settings, args: ArchiveArgs) -> anyhow::Result<()> {
     let changes = args.dry_run.changes();
-    let _interrupt = Interrupt::receive(Duration::ZERO, move || match changes {
+    let _interrupt = Interrupt::receive(move || match changes {
         Changes::RolledBack => eprint_line!("interrupted: nothing was changed"),
         Changes::Stored => eprint_line!(
             "interrupted: the changes made so far are kept; repeat the command to make the others"

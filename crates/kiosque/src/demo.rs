@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, bail};
 use jiff::ToSpan;
@@ -204,7 +204,7 @@ async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<EndingS
     let orders = orders::orders(store.zone(), day, until);
     let bar = Bar::new("making orders");
     let shown = bar.clone();
-    let _interrupt = Interrupt::receive(Duration::ZERO, move || {
+    let _interrupt = Interrupt::receive(move || {
         shown.clear();
         eprint_line!(
             "interrupted: the data of the demo is incomplete; the next demo creates it again"

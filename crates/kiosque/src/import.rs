@@ -216,7 +216,7 @@ impl Reporter {
                 Changes::RolledBack => eprint_line!("interrupted: nothing was changed"),
             }
         };
-        let interrupt = Interrupt::receive_and_record(interrupt::GRACE, print, record)?;
+        let interrupt = Interrupt::after(interrupt::GRACE, print, record)?;
         let latest = VecDeque::new();
         Ok(Reporter { bar, interrupt, file, count: 0, latest, stored, stored_before: 0 })
     }

@@ -47,18 +47,15 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
-    /// Begins to receive signals. The command may end by itself after the first one; if it has not
-    /// within `grace`, or at a second one, `print` reports its progress and the process exits. The
-    /// data is consistent at any time: an open transaction is rolled back.
-    pub(crate) fn receive(
-        grace: Duration,
-        print: impl FnOnce() + Send + 'static,
-    ) -> io::Result<Interrupt> {
-        Interrupt::receive_and_record(grace, print, ready(()))
+    /// Begins to receive signals. At the first one, `print` reports the progress of the command, and
+    /// the process exits. The data is consistent at any time: an open transaction is rolled back.
+    pub(crate) fn receive(print: impl FnOnce() + Send + 'static) -> io::Result<Interrupt> {
+        Interrupt::after(Duration::ZERO, print, ready(()))
     }
 
-    /// Like [`Interrupt::receive`], and runs `record` before the process exits.
-    pub(crate) fn receive_and_record(
+    /// Like [`Interrupt::receive`], but the command may end by itself after the first signal: the
+    /// process exits if it has not within `grace`, or at a second one. Before, `record` runs.
+    pub(crate) fn after(
         grace: Duration,
         print: impl FnOnce() + Send + 'static,
         record: impl Future<Output = ()> + Send + 'static,

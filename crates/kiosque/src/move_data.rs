@@ -1,7 +1,5 @@
 //! `kiosque move`
 
-use std::time::Duration;
-
 use anyhow::Context;
 use kiosque_clock::Clock;
 use kiosque_model::counted;
@@ -25,7 +23,7 @@ pub(crate) async fn run(settings: &Settings, changes: Changes) -> anyhow::Result
     let to = to.await.with_context(|| settings.source("store").to_owned())?;
     let bar = Bar::new("moving");
     let (interrupted, place) = (bar.clone(), directory.clone());
-    let _interrupt = Interrupt::receive(Duration::ZERO, move || {
+    let _interrupt = Interrupt::receive(move || {
         interrupted.clear();
         eprint_line!(
             "interrupted: {} remains the data in use until the move is complete; repeat the \
