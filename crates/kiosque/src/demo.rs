@@ -35,7 +35,7 @@ use crate::fault_proxy::Ending;
 use crate::interrupt::{EndingSignals, Interrupt};
 use crate::output::eprint_line;
 use crate::progress::{Bar, Elapsed};
-use crate::serve::PortInUse;
+use crate::serve::{Listeners, PortInUse};
 use crate::settings::Settings;
 use crate::{acting, console_link, fault_proxy, open, output, serve};
 use flags::Time;
@@ -64,10 +64,8 @@ pub(crate) async fn run(settings: Settings, flags: DemoFlags) -> anyhow::Result<
     refuse_others(&directory)?;
     create_directory(&directory)?;
     let _lock = ServerLock::take(&directory, "demo")?;
-    let (listen, operator_listen) =
-        (port_in_use(&settings, "listen"), port_in_use(&settings, "operator_listen"));
-    let gateway = serve::listen(&directory, &settings.serve, listen).await?;
-    let operator = serve::listen_to_operator(&gateway, &settings.serve, operator_listen).await?;
+    let Listeners { gateway, operator, identity, .. } =
+        serve::listen(&directory, &settings, PortInUse::TakesFreePort).await?;
     let (store, signals) = filled(&directory, &settings, time, today).await?;
     let clock = time.clock();
     serve::warn_of_access(&directory);
@@ -79,9 +77,9 @@ pub(crate) async fn run(settings: Settings, flags: DemoFlags) -> anyhow::Result<
         _ => console_link::create(&store, name.clone(), &base, by).await?,
     };
     let introduction = Introduction {
-        gateway: console_link::server_at(gateway.listener.address()?),
+        gateway: console_link::server_at(gateway.address()?),
         operator: base,
-        certificate: std::path::absolute(&gateway.identity.cert)?,
+        certificate: std::path::absolute(&identity.cert)?,
         directory: std::path::absolute(&directory)?,
         key,
         console_link,
@@ -90,31 +88,22 @@ pub(crate) async fn run(settings: Settings, flags: DemoFlags) -> anyhow::Result<
         faults: faults.as_ref().map(ToString::to_string),
     };
     output::print(&introduction)?;
-    let online_window = server.online_window;
     let (end, limits) = (serve::end(signals), server.limits.clone());
     let (listener, end): (_, Ending) = match faults {
         Some(faults) => {
-            fault_proxy::before_server(gateway.listener, (faults, clock.clone()), limits, end)
-                .await?
+            fault_proxy::before_server(gateway, (faults, clock.clone()), limits, end).await?
         }
-        None => (gateway.listener, Box::pin(end)),
+        None => (gateway, Box::pin(end)),
     };
-    let listeners = vec![(Audience::Gateway, listener), (Audience::Operator, operator)];
-    let app = Arc::new(App::new(store.clone(), server.clone(), clock.clone(), Entropy::system())?);
-    let served = (store.clone(), server);
-    let serving = serve::serve(listeners, Arc::clone(&app), served, clock.clone(), end);
+    let listeners = [(Audience::Gateway, listener), (Audience::Operator, operator)];
+    let app = Arc::new(App::new(store, server, clock, Entropy::system())?);
+    let serving = serve::serve(Arc::clone(&app), listeners, end);
     let Some(interval) = interval else { return serving.await };
-    let (store, clock, start) = (&store, &clock, time.start());
-    let kiosks = live::Kiosks { store, clock, start, online_window, interval };
+    let kiosks = live::Kiosks { app: &app, key: &name, start: time.start(), interval };
     tokio::select! {
         served = serving => served,
-        never = live::run((&app, &name), kiosks) => match never {},
+        never = live::run(kiosks) => match never {},
     }
-}
-
-/// Returns that another port is taken, unless the address was given.
-fn port_in_use(settings: &Settings, name: &str) -> PortInUse {
-    if settings.gives(name) { PortInUse::Fails } else { PortInUse::TakesFreePort }
 }
 
 /// Returns a key with all rights for the operator's calls, and its name. The key of the previous
@@ -160,8 +149,7 @@ async fn filled(
     time: Time,
     today: Option<Date>,
 ) -> anyhow::Result<(Store, EndingSignals)> {
-    let wait = settings.server()?.limits.store_wait;
-    let opened = async || open::store_to_serve(directory, settings, WhenAbsent::Create, wait).await;
+    let opened = async || open::store_to_serve(directory, settings, WhenAbsent::Create).await;
     let store = opened().await?;
     let now = time.start();
     let clock_day = store.zone().civil(now).date();

@@ -92,9 +92,9 @@ pub(crate) async fn store_to_serve(
     directory: &Path,
     settings: &Settings,
     when_absent: WhenAbsent,
-    wait: Duration,
 ) -> anyhow::Result<Store> {
     let access = Access { when_absent, changes: Changes::Stored };
+    let wait = settings.limits()?.store_wait;
     match settings.common.store {
         Some(_) => database(settings, access, wait, None).await,
         None => directory_for(directory, settings, access, wait).await,

@@ -41,20 +41,18 @@ pub(crate) async fn run(settings: Settings) -> anyhow::Result<()> {
     let directory = open::directory(&settings)?;
     let server = settings.server()?;
     let _lock = open::lock_to_serve(&directory, &settings)?;
-    let (absent, wait) = (WhenAbsent::Refuse, server.limits.store_wait);
-    let store = open::store_to_serve(&directory, &settings, absent, wait).await?;
-    let gateway = listen(&directory, &settings.serve, PortInUse::Fails).await?;
-    let operator = listen_to_operator(&gateway, &settings.serve, PortInUse::Fails).await?;
-    log_summary(&settings, &store, &gateway.certificate).await?;
+    let store = open::store_to_serve(&directory, &settings, WhenAbsent::Refuse).await?;
+    let listeners = listen(&directory, &settings, PortInUse::Fails).await?;
+    log_summary(&settings, &store, &listeners.certificate).await?;
     warn_of_access(&directory);
     warn_of_undistributed_tables(&store).await?;
-    tracing::info!("kiosque serves https://{}/v8", gateway.listener.address()?);
+    let Listeners { gateway, operator, .. } = listeners;
+    tracing::info!("kiosque serves https://{}/v8", gateway.address()?);
     tracing::info!("kiosque's operator calls are at https://{}/operator/v1", operator.address()?);
     service_manager::report_ready();
-    let listeners = vec![(Audience::Gateway, gateway.listener), (Audience::Operator, operator)];
-    let (clock, end) = (Clock::System, end(EndingSignals::receive()?));
-    let app = Arc::new(App::new(store.clone(), server.clone(), clock.clone(), Entropy::system())?);
-    serve(listeners, app, (store, server), clock, end).await
+    let end = end(EndingSignals::receive()?);
+    let app = App::new(store, server, Clock::System, Entropy::system())?;
+    serve(Arc::new(app), [(Audience::Gateway, gateway), (Audience::Operator, operator)], end).await
 }
 
 /// Logs the version, the place and size of the data, and the end of the certificate.
@@ -104,74 +102,62 @@ async fn warn_of_undistributed_tables(store: &Store) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The integrators' listener and its certificate.
-pub(crate) struct Gateway {
-    pub(crate) listener: Listener,
+/// The listeners of a server and their certificate.
+pub(crate) struct Listeners {
+    /// The integrators' listener.
+    pub(crate) gateway: Listener,
+    pub(crate) operator: Listener,
     pub(crate) identity: Identity,
     certificate: Arc<Certificate>,
 }
 
-/// What happens when the port of an address is in use.
+/// What happens when the port of an address is in use that is a default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PortInUse {
-    /// The server does not start.
+    /// The server does not start, as with an address that is given.
     Fails,
     /// The server listens on a free port of the same interface.
     TakesFreePort,
 }
 
-/// Opens or creates the certificate, and binds the integrators' address.
+/// Opens or creates the certificate, and binds the addresses.
 pub(crate) async fn listen(
     directory: &Path,
-    settings: &ServeSettings,
+    settings: &Settings,
     port_in_use: PortInUse,
-) -> anyhow::Result<Gateway> {
-    let identity = match (&settings.tls_cert, &settings.tls_key) {
+) -> anyhow::Result<Listeners> {
+    let ServeSettings { listen, operator_listen, tls_cert, tls_key, .. } = &settings.serve;
+    let identity = match (tls_cert, tls_key) {
         (Some(cert), Some(key)) => Identity { cert: cert.clone(), key: key.clone() },
         (None, None) => self_signed(directory, Clock::System.now())?,
         _ => bail!("--tls-cert and --tls-key must be given together"),
     };
     let certificate = Certificate::open(identity.clone())?;
     reload_on_change(Arc::clone(&certificate))?;
-    let address = settings.listen;
-    let listener = bind(address, &certificate, port_in_use).await;
-    let listener = listener.with_context(|| cannot_listen(address, "--listen"))?;
-    Ok(Gateway { listener, identity, certificate })
+    let bind = async |address: SocketAddr, name| {
+        let bind = |address| Listener::bind(address, Arc::clone(&certificate));
+        match bind(address).await {
+            Err(error)
+                if error.kind() == io::ErrorKind::AddrInUse
+                    && port_in_use == PortInUse::TakesFreePort
+                    && !settings.gives(name) =>
+            {
+                bind(SocketAddr::new(address.ip(), 0)).await
+            }
+            bound => bound,
+        }
+    };
+    let gateway = bind(*listen, "listen").await;
+    let gateway = gateway.with_context(|| cannot_listen(*listen, "--listen"))?;
+    let operator = bind(*operator_listen, "operator_listen").await.with_context(|| {
+        format!("cannot listen on {operator_listen} for the operator (see --operator-listen)")
+    })?;
+    Ok(Listeners { gateway, operator, identity, certificate })
 }
 
 /// Returns the context of a failure to bind the address of a flag.
 pub(crate) fn cannot_listen(address: SocketAddr, flag: &str) -> String {
     format!("cannot listen on {address} (see {flag})")
-}
-
-/// Binds the operator's address, with the same certificate.
-pub(crate) async fn listen_to_operator(
-    gateway: &Gateway,
-    settings: &ServeSettings,
-    port_in_use: PortInUse,
-) -> anyhow::Result<Listener> {
-    let address = settings.operator_listen;
-    let listener = bind(address, &gateway.certificate, port_in_use).await;
-    listener.with_context(|| {
-        format!("cannot listen on {address} for the operator (see --operator-listen)")
-    })
-}
-
-async fn bind(
-    address: SocketAddr,
-    certificate: &Arc<Certificate>,
-    port_in_use: PortInUse,
-) -> io::Result<Listener> {
-    let bind = |address| Listener::bind(address, Arc::clone(certificate));
-    match bind(address).await {
-        Err(error)
-            if error.kind() == io::ErrorKind::AddrInUse
-                && port_in_use == PortInUse::TakesFreePort =>
-        {
-            bind(SocketAddr::new(address.ip(), 0)).await
-        }
-        bound => bound,
-    }
 }
 
 /// Reloads the certificate when its files change, and on SIGHUP.
@@ -206,17 +192,13 @@ pub(crate) fn raise_open_files() {
 
 /// Serves until `end`, and then until open requests are finished.
 pub(crate) async fn serve(
-    listeners: Vec<(Audience, Listener)>,
     app: Arc<App>,
-    (store, settings): (Store, kiosque_server::Settings),
-    clock: Clock,
+    listeners: [(Audience, Listener); 2],
     end: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
     raise_open_files();
-    let (archive_after, activity_flush) = (settings.archive_after, settings.activity_flush);
-    let (retention, deadline) = (settings.audit_retention, settings.limits.shutdown_deadline);
-    let token_validity = settings.token_validity;
-    observe_time(&store, &clock, token_validity).await.unwrap_or_else(|error| not_stored(&error));
+    let App { store, settings, clock, .. } = &*app;
+    observe_time(&app).await.unwrap_or_else(|error| not_stored(&error));
     let stop = Stop::default();
     let stopper = stop.clone();
     tokio::spawn(async move {
@@ -224,14 +206,16 @@ pub(crate) async fn serve(
         stopper.now();
     });
     let mut background = JoinSet::new();
-    if let Some(age) = archive_after {
+    if let Some(age) = settings.archive_after {
         background.spawn(maintenance::archive_regularly(store.clone(), age, clock.clone()));
     }
+    let retention = settings.audit_retention;
     background.spawn(maintenance::purge_regularly(store.clone(), retention, clock.clone()));
     background.spawn(watch_clock(store.clone(), clock.clone()));
     background.spawn(watch_readiness(Arc::clone(&app)));
     background.spawn(watch_damage(store.clone()));
-    background.spawn(maintenance::write_activity_regularly(store.clone(), activity_flush));
+    let flush = settings.activity_flush;
+    background.spawn(maintenance::write_activity_regularly(store.clone(), flush));
     let operator_runtime = operator_runtime()?;
     let mut serving = JoinSet::new();
     for (audience, listener) in listeners {
@@ -241,13 +225,14 @@ pub(crate) async fn serve(
         };
         serving.spawn_on(Arc::clone(&app).serve(audience, listener, stop.clone()), &threads);
     }
-    report_regularly(&app, (&store, &clock), token_validity, serving.join_all()).await;
+    report_regularly(&app, serving.join_all()).await;
     // These tasks would report the end of the runtime as a failure of the store.
     background.shutdown().await;
-    maintenance::write_activity(&store).await;
+    maintenance::write_activity(store).await;
     store.sessions().store_time().await.unwrap_or_else(|error| not_stored(&error));
     // Waits for orders that are still being stored. Work that takes longer is rolled back; its
     // caller received no answer.
+    let deadline = settings.limits.shutdown_deadline;
     let stopping = move || operator_runtime.shutdown_timeout(deadline);
     Ok(tokio::task::spawn_blocking(stopping).await?)
 }
@@ -278,12 +263,9 @@ async fn watch_clock(store: Store, own: Clock) {
 }
 
 /// Ends sessions that had expired before the clock was set back, or were opened while it was ahead.
-async fn observe_time(
-    store: &Store,
-    clock: &Clock,
-    token_validity: Duration,
-) -> Result<(), StoreError> {
-    let sessions = store.sessions().observe_time(clock.now(), token_validity).await?;
+async fn observe_time(app: &App) -> Result<(), StoreError> {
+    let (now, token_validity) = (app.clock.now(), app.settings.token_validity);
+    let sessions = app.store.sessions().observe_time(now, token_validity).await?;
     if sessions > 0 {
         let message = "the clock was set back; sessions that had expired, or were opened while it \
                        was ahead, are ended";
@@ -317,12 +299,8 @@ async fn watch_damage(store: Store) {
 
 /// Writes refused logins to the audit trail and refused requests for their look-up, and logs
 /// repeated failures, at intervals until `done`, and then everything that remains.
-async fn report_regularly(
-    app: &App,
-    (store, clock): (&Store, &Clock),
-    token_validity: Duration,
-    done: impl Future,
-) {
+async fn report_regularly(app: &App, done: impl Future) {
+    let App { store, clock, .. } = app;
     let refused_logins = app.refused_logins();
     let mut done = pin!(done);
     let mut observed = Ok(());
@@ -332,7 +310,7 @@ async fn report_regularly(
             () = tokio::time::sleep(REPORT_INTERVAL) => {
                 app.log_failures();
                 let before = observed;
-                observed = observe_time(store, clock, token_validity).await;
+                observed = observe_time(app).await;
                 // Of failures in a row, the first is logged.
                 if let (Ok(()), Err(error)) = (&before, &observed) {
                     not_stored(error);

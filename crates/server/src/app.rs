@@ -63,9 +63,12 @@ pub struct Settings {
 /// The service: its store, settings, clock and random source.
 #[derive(Debug)]
 pub struct App {
-    pub(crate) store: Store,
-    pub(crate) settings: Settings,
-    pub(crate) clock: Clock,
+    /// Its data.
+    pub store: Store,
+    /// Its settings.
+    pub settings: Settings,
+    /// Its clock.
+    pub clock: Clock,
     pub(crate) entropy: Entropy,
     /// Hash slots for logins from known sources, which guesses from others cannot occupy.
     pub(crate) known_hash_slots: HashSlots,

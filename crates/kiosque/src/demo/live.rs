@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::time::Duration;
 
-use kiosque_clock::{Clock, millis};
+use kiosque_clock::millis;
 use kiosque_model::KeyName;
 use kiosque_model::order::Order;
 use kiosque_model::time::{UnixMs, Zone};
 use kiosque_server::App;
-use kiosque_store::{Heartbeat, Store};
+use kiosque_store::Heartbeat;
 
 use super::kiosks::{Kiosk, kiosks};
 use super::random::Random;
@@ -32,27 +32,26 @@ const LIVE_NTH: u16 = 9_999;
 /// The kiosks of a running demo.
 #[derive(Clone, Copy)]
 pub(super) struct Kiosks<'d> {
-    pub(super) store: &'d Store,
-    pub(super) clock: &'d Clock,
+    pub(super) app: &'d App,
+    /// The key with which orders are streamed.
+    pub(super) key: &'d KeyName,
     /// When the first new order starts.
     pub(super) start: UnixMs,
-    /// How long a kiosk is online after a heartbeat.
-    pub(super) online_window: Duration,
     /// Interval between two new orders.
     pub(super) interval: Duration,
 }
 
-/// Sends heartbeats, and orders as streams with the key.
-pub(super) async fn run((app, key): (&App, &KeyName), demo: Kiosks<'_>) -> Infallible {
+/// Sends heartbeats and orders.
+pub(super) async fn run(demo: Kiosks<'_>) -> Infallible {
     let mut kiosks = kiosks();
     kiosks.retain(Kiosk::is_online);
-    let (never, _) = tokio::join!(send_heartbeats(demo, &kiosks), sell((app, key), demo, &kiosks));
+    let (never, _) = tokio::join!(send_heartbeats(demo.app, &kiosks), sell(demo, &kiosks));
     never
 }
 
-async fn send_heartbeats(demo: Kiosks<'_>, kiosks: &[Kiosk]) -> Infallible {
-    let Kiosks { store, clock, .. } = demo;
-    let interval = clock.lasts(demo.online_window / 2);
+async fn send_heartbeats(app: &App, kiosks: &[Kiosk]) -> Infallible {
+    let App { store, clock, settings, .. } = app;
+    let interval = clock.lasts(settings.online_window / 2);
     let interval = interval.clamp(HEARTBEAT_INTERVAL_MIN, HEARTBEAT_INTERVAL_MAX);
     loop {
         let at = clock.now();
@@ -65,10 +64,10 @@ async fn send_heartbeats(demo: Kiosks<'_>, kiosks: &[Kiosk]) -> Infallible {
     }
 }
 
-async fn sell((app, key): (&App, &KeyName), demo: Kiosks<'_>, kiosks: &[Kiosk]) -> Infallible {
-    let Kiosks { store, clock, interval, .. } = demo;
-    let zone = store.zone();
-    let (mut followed, mut starts) = (VecDeque::new(), Starts::from(demo.start, interval));
+async fn sell(demo: Kiosks<'_>, kiosks: &[Kiosk]) -> Infallible {
+    let Kiosks { app, key, start, interval } = demo;
+    let (clock, zone) = (&app.clock, app.store.zone());
+    let (mut followed, mut starts) = (VecDeque::new(), Starts::from(start, interval));
     loop {
         let now = clock.now();
         followed.extend(starts.until(now).into_iter().filter_map(|at| LiveSale::new(kiosks, at)));
