@@ -7,7 +7,7 @@ use kiosque_clock::Clock;
 use kiosque_contract::inventory::Status;
 use kiosque_listener::tls;
 use kiosque_model::{UnixMs, Zone, counted, size};
-use kiosque_store::{Store, server_process};
+use kiosque_store::{ServerProcess, Store, server_process};
 use serde::Serialize;
 
 use crate::open;
@@ -38,15 +38,7 @@ struct Overview {
     certificate: Option<CertificateEnd>,
     /// The process that serves the directory, if any; null for a database server, and if this user
     /// may not check.
-    servers: Option<Vec<Process>>,
-}
-
-/// A server.
-#[derive(Debug, Serialize)]
-struct Process {
-    pid: u32,
-    /// Its command: `serve` or `demo`.
-    command: String,
+    servers: Option<Vec<ServerProcess>>,
 }
 
 /// A certificate's file and the end of its validity.
@@ -183,10 +175,8 @@ fn age(ms: i64) -> String {
 }
 
 /// Returns the server on a directory, or none; `None` if that cannot be read.
-fn serving(directory: &Path) -> Option<Vec<Process>> {
-    let server = server_process(directory).ok()?;
-    let process = server.map(|server| Process { pid: server.pid, command: server.command });
-    Some(process.into_iter().collect())
+fn serving(directory: &Path) -> Option<Vec<ServerProcess>> {
+    Some(server_process(directory).ok()?.into_iter().collect())
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use serde::Serialize;
+
 pub use crate::db::has_data;
 use crate::db::{DATABASE, PRIVATE_FILE, database_files, open_private};
 use crate::error::Error;
@@ -102,7 +104,7 @@ fn write_holder(file: &mut File, command: &str) -> io::Result<()> {
 }
 
 /// The process of a server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ServerProcess {
     /// Its number.
     pub pid: u32,
