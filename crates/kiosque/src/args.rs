@@ -24,7 +24,6 @@ use crate::console_link::ConsoleLinkArgs;
 use crate::demo::DemoFlags;
 use crate::fault_proxy::FaultProxyArgs;
 use crate::output::{CANNOT_WRITE, Output, eprint_line};
-use crate::schema::Schema;
 use crate::settings::{self, CONFIG_VARIABLE, Given, variable_named};
 
 pub(crate) use broker::{
@@ -191,7 +190,11 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  kiosque schema --citus | psql -h coordinator kiosque\n\n\
         For a Citus cluster: create the tables with `kiosque init --timezone ZONE --store URL`, \
         then distribute them with these statements while they are small.")]
-    Schema(Schema),
+    Schema {
+        /// Statements that distribute the tables over the workers of a Citus cluster.
+        #[arg(long)]
+        citus: bool,
+    },
     /// Create, list and revoke keys for the operator's calls.
     #[command(subcommand)]
     OperatorKey(KeyWhat),
@@ -343,7 +346,7 @@ impl Cli {
             | Command::Remote(_)
             | Command::Completions { .. }
             | Command::Man { .. }
-            | Command::Schema(_)
+            | Command::Schema { .. }
             | Command::Openapi { .. } => None,
             _ => self.config.as_deref(),
         }

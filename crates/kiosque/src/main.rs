@@ -18,7 +18,6 @@ mod backup;
 mod broker;
 mod check;
 mod completions;
-mod config;
 mod confirmation;
 mod console_link;
 mod demo;
@@ -43,7 +42,6 @@ mod progress;
 mod rejected_file;
 mod remote;
 mod restore;
-mod schema;
 mod serve;
 mod service_manager;
 mod session;
@@ -55,10 +53,10 @@ mod verify;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use kiosque_server::Audience;
 
-use args::{AccountWhat, Cli, Command, GroupWhat, ImportWhat, ProductWhat, RatesWhat};
+use args::{AccountWhat, Cli, Command, ConfigWhat, GroupWhat, ImportWhat, ProductWhat, RatesWhat};
 use log::LogFormat;
 use output::eprint_line;
 use settings::{Given, Settings};
@@ -178,12 +176,13 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Comman
             restore::run(&settings, file, dry_run.changes()).await?
         }
         Command::Move(dry_run) => move_data::run(&settings, dry_run.changes()).await?,
-        Command::Schema(schema) => schema::run(schema)?,
+        Command::Schema { citus: true } => output::print(&kiosque_store::citus_statements())?,
+        Command::Schema { citus: false } => bail!("choose the statements to print: --citus"),
         Command::OperatorKey(what) => operator_key::run(&settings, what).await?,
         Command::ConsoleLink(args) => console_link::run(&settings, args).await?,
         Command::Broker(args) => broker::run(*args).await?,
         Command::Remote(what) => return Ok(remote::run(what).await),
-        Command::Config(what) => config::run(what)?,
+        Command::Config(ConfigWhat::Print) => output::print(&settings::template())?,
         Command::Completions { shell } => completions::run(shell)?,
         Command::Man { directory } => man::run(&directory)?,
         Command::Openapi { operator: true, server } => openapi::run(Audience::Operator, server)?,
