@@ -34,7 +34,7 @@ use kiosque_store::{
 use crate::fault_proxy::Ending;
 use crate::interrupt::{EndingSignals, Interrupt};
 use crate::output::eprint_line;
-use crate::progress::{Bar, Elapsed};
+use crate::progress::{Bar, time_taken};
 use crate::serve::{Listeners, PortInUse};
 use crate::settings::Settings;
 use crate::{acting, console_link, fault_proxy, open, output, serve};
@@ -203,7 +203,7 @@ async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<EndingS
     let begun = Instant::now();
     let imported = import_orders(store, &clock, orders, &mut Filling(bar.clone())).await;
     bar.clear();
-    let (orders, took) = (imported?.counts.accepted, Elapsed(begun.elapsed()));
+    let (orders, took) = (imported?.counts.accepted, time_taken(begun.elapsed()));
     eprint_line!("made {orders} orders, the last on {day}, in {took}");
     Ok(signals)
 }

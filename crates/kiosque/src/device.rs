@@ -1,7 +1,5 @@
 //! `kiosque device`
 
-use std::fmt::{self, Display};
-
 use anyhow::{Context, bail};
 use kiosque_clock::Clock;
 use kiosque_contract::inventory::{AisleItem, DeviceDetail, DeviceItem};
@@ -9,7 +7,7 @@ use kiosque_model::{DeviceCode, GroupId, Zone};
 
 use crate::args::DeviceWhat;
 use crate::confirmation::is_confirmed;
-use crate::output::{self, Output, YesNo, print_line, time};
+use crate::output::{self, Output, print_line, time, yes_or_no};
 use crate::settings::Settings;
 use crate::table::{Table, printable};
 use crate::{acting, lists, open};
@@ -41,7 +39,7 @@ async fn show(settings: &Settings, code: String, output: Output) -> anyhow::Resu
     let store = open::store(settings).await?;
     let found = store.inventory().device_detail(code.clone(), Clock::System.now()).await?;
     let device = found.with_context(|| unknown(&code))?;
-    output.print(&device, |device| Sheet { device, zone: store.zone() })
+    output.print(&device, |device| sheet(device, store.zone()))
 }
 
 /// Returns the message about a device that does not exist.
@@ -66,7 +64,7 @@ fn table(devices: &[DeviceItem], zone: &Zone) -> Table {
         [
             device.device_code.clone(),
             device.group_id.clone(),
-            YesNo(device.enabled).to_string(),
+            yes_or_no(device.enabled),
             device.order_count.to_string(),
             device.total_curr_stock.to_string(),
             time(zone, device.last_active_timestamp),
@@ -75,39 +73,32 @@ fn table(devices: &[DeviceItem], zone: &Zone) -> Table {
     })
 }
 
-/// The details of a device, for people.
-struct Sheet<'a> {
-    device: &'a DeviceDetail,
-    zone: &'a Zone,
-}
-
-impl Display for Sheet<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (DeviceDetail { device, owners, ledgers, aisles }, zone) = (self.device, self.zone);
-        let fields = [
-            ("NAME", device.device_name.clone()),
-            ("MODEL", device.device_model.clone()),
-            ("ADDRESS", device.address.clone()),
-            ("ENABLED", YesNo(device.enabled).to_string()),
-            ("GROUP", device.group_id.clone()),
-            ("CREATED", time(zone, Some(device.created_timestamp))),
-            ("LAST ACTIVE", time(zone, device.last_active_timestamp)),
-        ];
-        let fields = Table::of(["CODE", &device.device_code], &fields, |(field, value)| {
-            [(*field).to_owned(), value.clone()]
-        });
-        let periods = Table::of(["OWNER", "FROM", "UNTIL"], owners, |owner| {
-            let (since, until) = (owner.since_timestamp, owner.until_timestamp);
-            [owner.group_id.clone(), time(zone, since), time(zone, until)]
-        });
-        let header = ["ORDERS OF", "ORDERS", "ARCHIVED", "LAST ACTIVE"];
-        let orders = Table::of(header, ledgers, |ledger| {
-            let (orders, archived) = (ledger.order_count, ledger.archived_count);
-            let last_active = time(zone, ledger.last_active_timestamp);
-            [ledger.group_id.clone(), orders.to_string(), archived.to_string(), last_active]
-        });
-        write!(f, "{fields}\n{periods}\n{orders}\n{}", aisle_table(aisles))
-    }
+/// Returns the details of a device, for people.
+fn sheet(detail: &DeviceDetail, zone: &Zone) -> String {
+    let DeviceDetail { device, owners, ledgers, aisles } = detail;
+    let fields = [
+        ("NAME", device.device_name.clone()),
+        ("MODEL", device.device_model.clone()),
+        ("ADDRESS", device.address.clone()),
+        ("ENABLED", yes_or_no(device.enabled)),
+        ("GROUP", device.group_id.clone()),
+        ("CREATED", time(zone, Some(device.created_timestamp))),
+        ("LAST ACTIVE", time(zone, device.last_active_timestamp)),
+    ];
+    let fields = Table::of(["CODE", &device.device_code], &fields, |(field, value)| {
+        [(*field).to_owned(), value.clone()]
+    });
+    let periods = Table::of(["OWNER", "FROM", "UNTIL"], owners, |owner| {
+        let (since, until) = (owner.since_timestamp, owner.until_timestamp);
+        [owner.group_id.clone(), time(zone, since), time(zone, until)]
+    });
+    let header = ["ORDERS OF", "ORDERS", "ARCHIVED", "LAST ACTIVE"];
+    let orders = Table::of(header, ledgers, |ledger| {
+        let (orders, archived) = (ledger.order_count, ledger.archived_count);
+        let last_active = time(zone, ledger.last_active_timestamp);
+        [ledger.group_id.clone(), orders.to_string(), archived.to_string(), last_active]
+    });
+    format!("{fields}\n{periods}\n{orders}\n{}", aisle_table(aisles))
 }
 
 fn aisle_table(aisles: &[AisleItem]) -> Table {
@@ -122,8 +113,8 @@ fn aisle_table(aisles: &[AisleItem]) -> Table {
             aisle.price.to_string(),
             aisle.curr_stock.to_string(),
             aisle.max_stock.to_string(),
-            YesNo(aisle.enabled).to_string(),
-            YesNo(aisle.broken).to_string(),
+            yes_or_no(aisle.enabled),
+            yes_or_no(aisle.broken),
         ]
     })
 }

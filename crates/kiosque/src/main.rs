@@ -135,7 +135,7 @@ fn run(cli: Cli, given: Given) -> anyhow::Result<CommandOutcome> {
             Ok(CommandOutcome::Partial)
         }
         Ok(outcome @ (CommandOutcome::Complete | CommandOutcome::Partial)) if is_timed => {
-            eprint_line!("took {}", progress::Elapsed(begun.elapsed()));
+            eprint_line!("took {}", progress::time_taken(begun.elapsed()));
             Ok(outcome)
         }
         outcome => outcome,

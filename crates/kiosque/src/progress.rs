@@ -1,6 +1,6 @@
 //! Progress bars with the rate of the last seconds. They are hidden when stderr is not a terminal.
 
-use std::fmt::{self, Display, Write};
+use std::fmt::Write;
 use std::time::Duration;
 
 use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
@@ -112,19 +112,15 @@ fn time_left(seconds: u64) -> String {
     }
 }
 
-/// A duration in a readable form, such as `80 ms`, `8.2 s` or `4 min 10 s`.
-pub(crate) struct Elapsed(pub(crate) Duration);
-
-impl Display for Elapsed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (seconds, tenths) = (self.0.as_secs(), self.0.subsec_millis() / 100);
-        match seconds {
-            0 => write!(f, "{} ms", self.0.as_millis()),
-            1..10 => write!(f, "{seconds}.{tenths} s"),
-            10..60 => write!(f, "{seconds} s"),
-            60..3_600 => write!(f, "{} min {} s", seconds / 60, seconds % 60),
-            _ => write!(f, "{} h {} min", seconds / 3_600, seconds / 60 % 60),
-        }
+/// Returns a duration in a readable form, such as `80 ms`, `8.2 s` or `4 min 10 s`.
+pub(crate) fn time_taken(duration: Duration) -> String {
+    let (seconds, tenths) = (duration.as_secs(), duration.subsec_millis() / 100);
+    match seconds {
+        0 => format!("{} ms", duration.as_millis()),
+        1..10 => format!("{seconds}.{tenths} s"),
+        10..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
     }
 }
 
@@ -164,7 +160,7 @@ mod tests {
             (250_000, "4 min 10 s"),
             (7_380_000, "2 h 3 min"),
         ] {
-            assert_eq!(Elapsed(Duration::from_millis(ms)).to_string(), shown);
+            assert_eq!(time_taken(Duration::from_millis(ms)), shown);
         }
     }
 }

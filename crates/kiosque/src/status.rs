@@ -1,7 +1,6 @@
 //! `kiosque status`
 
-use std::fmt::{self, Display};
-use std::path::Path;
+use std::fmt::Display;
 
 use kiosque_clock::Clock;
 use kiosque_contract::inventory::Status;
@@ -22,7 +21,7 @@ pub(crate) async fn run(settings: &Settings, output: Output) -> anyhow::Result<(
         eprint_line!("warning: {error}");
     }
     let overview = Overview::of(settings, &store, status);
-    output.print(&overview, |overview| Sheet { overview, zone: store.zone() })
+    output.print(&overview, |overview| overview.sheet(store.zone()))
 }
 
 /// The state of the data, of the certificate, and of the servers.
@@ -60,80 +59,68 @@ impl Overview {
             file: absolute(&file),
         });
         let (database, data) = (store.database(), directory.filter(|_| store.is_file()));
-        let servers = data.and_then(serving);
+        let server = data.and_then(|directory| server_process(directory).ok());
+        let servers = server.map(|server| server.into_iter().collect());
         Overview { data: data.map(absolute), database, status, certificate, servers }
     }
-}
 
-/// The status for people: one line per value.
-struct Sheet<'a> {
-    overview: &'a Overview,
-    zone: &'a Zone,
-}
-
-impl Display for Sheet<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Overview { status, .. } = self.overview;
+    /// Returns the status for people: one line per value.
+    fn sheet(&self, zone: &Zone) -> String {
+        let Overview { status, .. } = self;
+        let mut text = String::new();
         let mut line = |name: &str, value: &dyn Display| {
-            writeln!(f, "{:<15}{}", format!("{name}:"), printable(&value.to_string()))
+            let value = printable(&value.to_string());
+            text += &format!("{:<15}{value}\n", format!("{name}:"));
         };
-        line("version", &status.version)?;
-        match (&self.overview.data, &self.overview.database) {
-            (Some(data), _) => line("data", data)?,
-            (None, database) => line("database", &database.as_deref().unwrap_or(ABSENT))?,
+        line("version", &status.version);
+        match (&self.data, &self.database) {
+            (Some(data), _) => line("data", data),
+            (None, database) => line("database", &database.as_deref().unwrap_or(ABSENT)),
         }
-        line("time zone", &status.time_zone)?;
-        line("layout", &status.layout)?;
-        line("size", &self.size())?;
-        line("groups", &status.group_count)?;
-        line("accounts", &status.account_count)?;
-        line("sessions", &status.session_count)?;
-        line("keys", &status.key_count)?;
-        line("products", &status.product_count)?;
-        line("devices", &status.device_count)?;
-        line("orders", &status.order_count)?;
-        line("archived", &status.archived_count)?;
-        line("last activity", &self.time(status.last_active_timestamp))?;
-        line("last rate", &status.last_rate_date.as_deref().unwrap_or(ABSENT))?;
-        line("last backup", &self.last_backup())?;
-        line("certificate", &self.certificate())?;
-        line("servers", &self.servers())
+        line("time zone", &status.time_zone);
+        line("layout", &status.layout);
+        line("size", &self.size());
+        line("groups", &status.group_count);
+        line("accounts", &status.account_count);
+        line("sessions", &status.session_count);
+        line("keys", &status.key_count);
+        line("products", &status.product_count);
+        line("devices", &status.device_count);
+        line("orders", &status.order_count);
+        line("archived", &status.archived_count);
+        line("last activity", &zoned_time(zone, status.last_active_timestamp));
+        line("last rate", &status.last_rate_date.as_deref().unwrap_or(ABSENT));
+        line("last backup", &self.last_backup(zone));
+        line("certificate", &self.certificate(zone));
+        line("servers", &self.servers(zone));
+        text
     }
-}
 
-impl Sheet<'_> {
     fn size(&self) -> String {
-        let Status { database_bytes, log_bytes, .. } = self.overview.status;
+        let Status { database_bytes, log_bytes, .. } = self.status;
         let log = log_bytes.map(|bytes| format!(", write-ahead log {}", size(bytes)));
         format!("{}{}", size(database_bytes), log.unwrap_or_default())
     }
 
-    /// Returns a time with its zone.
-    fn time(&self, ms: Option<i64>) -> String {
-        match ms {
-            Some(_) => format!("{} {}", time(self.zone, ms), self.zone),
-            None => ABSENT.to_owned(),
-        }
-    }
-
-    fn last_backup(&self) -> String {
-        let Some(backup) = &self.overview.status.last_backup else {
-            return match self.overview.database {
+    fn last_backup(&self, zone: &Zone) -> String {
+        let Some(backup) = &self.status.last_backup else {
+            return match self.database {
                 Some(_) => "by the tools of the database server".to_owned(),
                 None => "none by kiosque backup".to_owned(),
             };
         };
-        let (at, orders) = (self.time(Some(backup.timestamp)), counted(backup.orders, "order"));
+        let at = zoned_time(zone, Some(backup.timestamp));
         let age = age(Clock::System.now().0.saturating_sub(backup.timestamp));
+        let orders = counted(backup.orders, "order");
         format!("{at}, {age} ago, {orders}, {}", backup.file)
     }
 
-    fn certificate(&self) -> String {
-        let Some(certificate) = &self.overview.certificate else {
+    fn certificate(&self, zone: &Zone) -> String {
+        let Some(certificate) = &self.certificate else {
             return "none yet; a server creates a self-signed one unless --tls-cert is given"
                 .to_owned();
         };
-        let end = self.time(certificate.not_after_timestamp);
+        let end = zoned_time(zone, certificate.not_after_timestamp);
         let state = match certificate.not_after_timestamp {
             Some(at) if UnixMs(at) <= Clock::System.now() => format!("expired at {end}"),
             Some(_) => format!("valid until {end}"),
@@ -142,25 +129,31 @@ impl Sheet<'_> {
         format!("{state}, {}", certificate.file)
     }
 
-    fn servers(&self) -> String {
-        match (&self.overview.servers, self.overview.database.is_some()) {
-            (Some(servers), _) if servers.is_empty() => "none".to_owned(),
-            (Some(servers), _) => {
-                let names =
-                    servers.iter().map(|one| format!("{} (process {})", one.command, one.pid));
-                names.collect::<Vec<_>>().join(", ")
-            }
+    fn servers(&self, zone: &Zone) -> String {
+        match (&self.servers, self.database.is_some()) {
+            (Some(servers), _) => match servers.first() {
+                Some(server) => format!("{} (process {})", server.command, server.pid),
+                None => "none".to_owned(),
+            },
             (None, true) => {
-                let nodes = &self.overview.status.node_timestamps;
+                let nodes = &self.status.node_timestamps;
                 let (last, nodes) = (nodes.first().copied(), counted(nodes.len(), "node"));
                 // A command joins like a server, and does not report its end.
                 format!(
                     "{nodes} with a lease in the last 30 s, commands among them, the latest at {}",
-                    self.time(last)
+                    zoned_time(zone, last)
                 )
             }
             (None, false) => "unknown: kiosque.lock cannot be read".to_owned(),
         }
+    }
+}
+
+/// Returns a time with its zone.
+fn zoned_time(zone: &Zone, ms: Option<i64>) -> String {
+    match ms {
+        Some(_) => format!("{} {zone}", time(zone, ms)),
+        None => ABSENT.to_owned(),
     }
 }
 
@@ -172,11 +165,6 @@ fn age(ms: i64) -> String {
         120..2_880 => counted(minutes / 60, "hour"),
         _ => counted(minutes / 1_440, "day"),
     }
-}
-
-/// Returns the server on a directory, or none; `None` if that cannot be read.
-fn serving(directory: &Path) -> Option<Vec<ServerProcess>> {
-    Some(server_process(directory).ok()?.into_iter().collect())
 }
 
 #[cfg(test)]
