@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::str::FromStr;
 
+use strum::EnumString;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -65,7 +66,8 @@ fn is_module(text: &str) -> bool {
 }
 
 /// The format of the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString)]
+#[strum(serialize_all = "lowercase", parse_err_ty = String, parse_err_fn = unknown_format)]
 pub(crate) enum LogFormat {
     /// Lines for people.
     Text,
@@ -73,16 +75,8 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-impl FromStr for LogFormat {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<LogFormat, String> {
-        match text {
-            "text" => Ok(LogFormat::Text),
-            "json" => Ok(LogFormat::Json),
-            _ => Err(format!("{text:?} is not a format of the log; expected text or json")),
-        }
-    }
+fn unknown_format(text: &str) -> String {
+    format!("{text:?} is not a format of the log; expected text or json")
 }
 
 /// Starts the log, on stderr.
