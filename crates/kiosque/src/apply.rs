@@ -44,7 +44,7 @@ pub(crate) async fn run(
         Ok(fleet) => Arc::new(fleet),
         Err(errors) => {
             let errors = errors.with_stored(&store, Clock::System.now()).await?;
-            return Ok(print_errors(file, &errors));
+            return Ok(print_errors(file, &errors, "applied"));
         }
     };
     for warning in fleet::warnings(&fleet) {
@@ -59,7 +59,7 @@ pub(crate) async fn run(
         (true, Changes::Stored) => {
             let errors = store.fleet().errors(Arc::clone(&fleet), Clock::System.now()).await?;
             if !errors.is_empty() {
-                return Ok(print_errors(file, &errors));
+                return Ok(print_errors(file, &errors, "applied"));
             }
             drop(store);
             open::store_for(settings, WhenAbsent::Create, changes).await?
@@ -75,7 +75,7 @@ pub(crate) async fn run(
             }
             Ok(CommandOutcome::Complete)
         }
-        Err(ApplyError::Invalid(errors)) => Ok(print_errors(file, &errors)),
+        Err(ApplyError::Invalid(errors)) => Ok(print_errors(file, &errors, "applied")),
         Err(error @ (ApplyError::PasswordChanged | ApplyError::Store(_))) => Err(error.into()),
     }
 }
@@ -87,11 +87,12 @@ fn read(file: &Path) -> anyhow::Result<String> {
     })
 }
 
-fn print_errors(file: &Path, errors: &[impl Display]) -> CommandOutcome {
+/// Prints the errors of a file, of which nothing was `done`.
+pub(crate) fn print_errors(file: &Path, errors: &[impl Display], done: &str) -> CommandOutcome {
     for error in errors {
         eprint_line!("{}: {error}", file.display());
     }
-    eprint_line!("nothing was applied");
+    eprint_line!("nothing was {done}");
     CommandOutcome::Partial
 }
 

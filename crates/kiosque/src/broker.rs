@@ -30,11 +30,7 @@ use crate::{remote, service_manager};
 
 pub(crate) async fn run(args: BrokerArgs) -> anyhow::Result<()> {
     if let Some(BrokerWhat::Status { watch, status_listen }) = args.what {
-        return if watch {
-            status::print_regularly(status_listen).await
-        } else {
-            status::print_once(status_listen).await
-        };
+        return status::print(status_listen, watch).await;
     }
     let BrokerArgs { account, network, sharing, .. } = args;
     let options = account.options(&sharing)?;

@@ -10,6 +10,7 @@ use kiosque_ingest::csv::{RatesError, ReadRates, read_rates};
 use kiosque_model::audit::{AuditEvent, CommandRun, Interruption};
 use kiosque_store::{Act, Changes, RateChange, RatesSet, WhenAbsent};
 
+use crate::apply::print_errors;
 use crate::import::warn_of_cut_line;
 use crate::output::{eprint_line, print_line};
 use crate::settings::Settings;
@@ -26,13 +27,7 @@ pub(crate) async fn run(
     let input = File::open(file).with_context(|| file.display().to_string())?;
     let ReadRates { rates, cut_line } = match read_rates(input) {
         Ok(read) => read,
-        Err(RatesError::Invalid(errors)) => {
-            for error in errors {
-                eprint_line!("{}: {error}", file.display());
-            }
-            eprint_line!("nothing was imported");
-            return Ok(CommandOutcome::Partial);
-        }
+        Err(RatesError::Invalid(errors)) => return Ok(print_errors(file, &errors, "imported")),
         Err(error) => return Err(error).with_context(|| file.display().to_string()),
     };
     if let Some(line) = cut_line {

@@ -164,7 +164,6 @@ fn default_value(setting: &Arg) -> Option<&str> {
 }
 
 /// The settings of a run.
-#[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) common: CommonSettings,
     pub(crate) serve: ServeSettings,

@@ -8,21 +8,19 @@ use anyhow::{Context, bail};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::output::{CLEAR, print};
+use crate::output::{self, CLEAR};
 
 const INTERVAL: Duration = Duration::from_secs(2);
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 
-pub(crate) async fn print_once(address: SocketAddr) -> anyhow::Result<()> {
-    print(&fetch(address).await?)
-}
-
-/// Prints the status until the process is ended.
-pub(crate) async fn print_regularly(address: SocketAddr) -> anyhow::Result<()> {
-    let before = if io::stdout().is_terminal() { CLEAR } else { "" };
+/// Prints the status, with `watch` until the process is ended.
+pub(super) async fn print(address: SocketAddr, watch: bool) -> anyhow::Result<()> {
+    let before = if watch && io::stdout().is_terminal() { CLEAR } else { "" };
     loop {
-        let text = fetch(address).await?;
-        print(&format_args!("{before}{text}"))?;
+        output::print(&format_args!("{before}{}", fetch(address).await?))?;
+        if !watch {
+            return Ok(());
+        }
         tokio::time::sleep(INTERVAL).await;
     }
 }

@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use kiosque_conformance::{Recorded, Recorder};
@@ -23,19 +23,11 @@ pub(super) fn recorder(directory: PathBuf) -> anyhow::Result<Recorder> {
             directory.display()
         );
     }
-    Ok(Box::new(move |recorded| {
-        let path = directory.join(file_name(recorded));
-        write(&path, &recorded.text)
+    // Files are listed in order of their names.
+    Ok(Box::new(move |Recorded { number, rule, text, .. }| {
+        let path = directory.join(format!("{number:03}-{rule}.txt"));
+        let file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE_FILE).open(&path);
+        file.and_then(|mut file| file.write_all(text.as_bytes()))
             .map_err(|error| io::Error::other(format!("{}: {error}", path.display())))
     }))
-}
-
-/// Returns a name such as `017-sessions.switch.txt`; files are listed in order of their names.
-fn file_name(Recorded { number, rule, .. }: &Recorded) -> String {
-    format!("{number:03}-{rule}.txt")
-}
-
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE_FILE).open(path)?;
-    file.write_all(text.as_bytes())
 }

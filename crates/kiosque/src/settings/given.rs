@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
-use std::fmt;
+use std::fmt::Display;
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
@@ -20,7 +20,7 @@ use super::{CONFIG_VARIABLE, INTEGER, LIST, all_settings, default_value, placeho
 #[derive(Clone)]
 pub(super) struct Text(pub(super) String);
 
-/// Values by the name of the setting. Their syntax is checked; `Debug` omits them.
+/// Values by the name of the setting, whose syntax is checked.
 #[derive(Clone, Default)]
 pub(crate) struct Given(BTreeMap<String, GivenValue>);
 
@@ -29,12 +29,6 @@ pub(crate) struct Given(BTreeMap<String, GivenValue>);
 struct GivenValue {
     text: String,
     source: String,
-}
-
-impl fmt::Debug for Given {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
-    }
 }
 
 impl Given {
@@ -79,7 +73,7 @@ impl Given {
 
     /// Adds the values in the text of a settings file; errors begin with the file's name and the
     /// position.
-    pub(super) fn or_text(mut self, text: &str, file: impl fmt::Display) -> anyhow::Result<Given> {
+    pub(super) fn or_text(mut self, text: &str, file: impl Display) -> anyhow::Result<Given> {
         let parsed: Result<BTreeMap<Spanned<String>, Value>, _> = toml::from_str(text);
         let mut table = parsed.map_err(|error| anyhow!("{file}: {}", toml_error(text, &error)))?;
         let at = |key: &Spanned<String>, what: &str| {
