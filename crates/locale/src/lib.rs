@@ -31,24 +31,19 @@ impl Locale {
 
     /// Returns the best match for an `X-Locale` header, which has the syntax of `Accept-Language`.
     pub fn best_match(header: &str) -> Option<Locale> {
-        let mut best: Option<(f32, Locale)> = None;
-        for choice in header.split(',') {
+        let choices = header.split(',').filter_map(|choice| {
             let (tag, weight) = choice.split_once(';').unwrap_or((choice, "q=1"));
-            let weight = weight.trim().strip_prefix(['q', 'Q']).and_then(|it| it.strip_prefix('='));
-            let weight = weight.and_then(|weight| weight.parse::<f32>().ok());
-            let weight = weight.filter(|weight| *weight <= 1.0);
-            let primary = tag.trim().split(['-', '_']).next().unwrap_or_default();
-            let spoken = match primary.to_ascii_lowercase().as_str() {
-                "en" => Some(Locale::En),
-                "zh" => Some(Locale::ZhCn),
-                _ => None,
+            let weight = weight.trim().strip_prefix(['q', 'Q'])?.strip_prefix('=')?;
+            let weight: f32 = weight.parse().ok()?;
+            let locale = match tag.trim().split(['-', '_']).next()?.to_ascii_lowercase().as_str() {
+                "en" => Locale::En,
+                "zh" => Locale::ZhCn,
+                _ => return None,
             };
-            if let (Some(locale), Some(weight)) = (spoken, weight)
-                && weight > best.map_or(0.0, |(weight, _)| weight)
-            {
-                best = Some((weight, locale));
-            }
-        }
+            (weight > 0.0 && weight <= 1.0).then_some((weight, locale))
+        });
+        // Of equal weights, the first.
+        let best = choices.rev().max_by(|(a, _), (b, _)| a.total_cmp(b));
         best.map(|(_, locale)| locale)
     }
 }
