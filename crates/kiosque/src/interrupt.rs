@@ -47,7 +47,7 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
-    /// Begins to receive signals. At the first one, `print` reports the progress of the command, and
+    /// Begins to receive signals. At the first one, `print` reports the progress of the command and
     /// the process exits. The data is consistent at any time: an open transaction is rolled back.
     pub(crate) fn receive(print: impl FnOnce() + Send + 'static) -> io::Result<Interrupt> {
         Interrupt::after(Duration::ZERO, print, ready(()))
