@@ -272,13 +272,16 @@ impl Read<'_> {
         sql: &'static Sql,
         rows: &[impl AsRef<[Value<'v>]>],
         params: &[Value<'v>],
-        visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
+        mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         faults::check()?;
         match self {
             Read::Sqlite(snapshot) => snapshot.each_of(sql, rows, params, visit),
             Read::Postgres(transaction) => {
-                transaction.each_of(sql, rows, params, visit).await.map(drop)
+                for rows in rows.chunks(ROWS_PER_STATEMENT) {
+                    transaction.each_of(sql, rows, params, &mut visit).await?;
+                }
+                Ok(())
             }
         }
     }
@@ -375,8 +378,12 @@ impl Write<'_> {
         match &self.0 {
             Read::Sqlite(connection) => sqlite::execute_each(connection, sql, rows, params),
             Read::Postgres(transaction) => {
-                let rows: Vec<_> = rows.collect();
-                transaction.each_of(sql, &rows, params, |_| Ok(())).await
+                let (mut rows, mut changed) = (rows.peekable(), 0);
+                while rows.peek().is_some() {
+                    let some: Vec<_> = rows.by_ref().take(ROWS_PER_STATEMENT).collect();
+                    changed += transaction.each_of(sql, &some, params, |_| Ok(())).await?;
+                }
+                Ok(changed)
             }
         }
     }
@@ -436,6 +443,9 @@ impl Write<'_> {
 
 /// Maximum number of rows that a transaction of a purge deletes; other writers wait for it.
 const PURGED_PER_TRANSACTION: u32 = 500;
+
+/// Maximum number of bulk rows that one statement of PostgreSQL is given: they are in memory at once.
+const ROWS_PER_STATEMENT: usize = 4_000;
 
 /// The rows of a statement that is not a bulk statement: one without values.
 const ONE_ROW: &[[Value<'static>; 0]] = &[[]];

@@ -8,8 +8,8 @@ use kiosque_model::audit::AccountChange;
 use kiosque_model::fleet::{AccountEntry, EntryKind, Fleet};
 use kiosque_model::{AccountNo, GroupNo, LoginName, UnixMs};
 
-use super::chunks::{all_in_chunks, execute_in_chunks, lists_in_chunks, next_number};
 use super::groups::Groups;
+use super::reads::{lists_of, next_number};
 use super::{ApplyError, FleetError, NewHash, NewHashes, count_entry};
 use crate::accounts::{AccountRow, KeyedAccount};
 use crate::audit::LiveSession;
@@ -47,7 +47,7 @@ pub(crate) async fn groups_of_accounts(
     read: &Read<'_>,
     accounts: &[[Value<'_>; 1]],
 ) -> Result<HashMap<AccountNo, Vec<String>>, Error> {
-    lists_in_chunks(read, &GROUPS_OF_ACCOUNTS, accounts).await
+    lists_of(read, &GROUPS_OF_ACCOUNTS, accounts).await
 }
 
 /// The stored accounts of a fleet's entries.
@@ -88,7 +88,7 @@ impl Accounts {
     /// Reads every account that has an entry in a fleet.
     pub(super) async fn read(read: &Read<'_>, fleet: &Fleet) -> Result<Accounts, Error> {
         let names = distinct(fleet.accounts.iter().map(|entry| entry.login_name.as_str()));
-        let stored: Vec<KeyedAccount> = all_in_chunks(read, &ACCOUNTS_BY_NAME, &names).await?;
+        let stored: Vec<KeyedAccount> = read.all_of(&ACCOUNTS_BY_NAME, &names, &[]).await?;
         let keys = numbers(stored.iter().map(|row| row.account_no));
         let mut groups = groups_of_accounts(read, &keys).await?;
         let stored = stored.into_iter().map(|row| {
@@ -226,15 +226,15 @@ pub(super) async fn write(
         let (api, enabled) = ((*third_party_api).into(), (*enabled).into());
         [(*number).into(), login.into(), name.into(), hash.into(), api, enabled]
     });
-    execute_in_chunks(write, &SET_ACCOUNTS, rows).await?;
+    write.execute_each(&SET_ACCOUNTS, rows, &[]).await?;
     let regrouped = || changes.iter().filter_map(|one| Some((one.number, one.groups.as_ref()?)));
     let numbers = regrouped().map(|(number, _)| [number.into()]);
-    execute_in_chunks(write, &DELETE_ACCOUNT_GROUPS, numbers).await?;
+    write.execute_each(&DELETE_ACCOUNT_GROUPS, numbers, &[]).await?;
     let rows = regrouped().flat_map(|(number, groups)| {
         let positions = (0_i64..).zip(groups);
         positions.map(move |(at, group)| [number.into(), (*group).into(), at.into()])
     });
-    execute_in_chunks(write, &INSERT_ACCOUNT_GROUPS, rows).await?;
+    write.execute_each(&INSERT_ACCOUNT_GROUPS, rows, &[]).await?;
     let mut ended = Vec::new();
     for account in changes {
         let Some(reason) = account.lost_access else { continue };

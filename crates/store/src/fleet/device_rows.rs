@@ -7,7 +7,6 @@ use futures_util::future::try_join_all;
 use kiosque_model::fleet::Aisle;
 use kiosque_model::{GroupNo, UnixMs};
 
-use super::chunks::execute_in_chunks;
 use super::devices::{AislesChange, ChangedDevice};
 use super::ownership::OwnersChange;
 use crate::db::Write;
@@ -98,16 +97,16 @@ type RowsByGroup<'v, const N: usize> = BTreeMap<GroupNo, Vec<[Value<'v>; N]>>;
 /// order stream writes these rows.
 pub(super) async fn write(write: &Write<'_>, changes: &[ChangedDevice<'_>]) -> Result<(), Error> {
     let rows = changes.iter().filter(|device| device.has_new_row()).map(device_row);
-    execute_in_chunks(write, &SET_DEVICES, rows).await?;
+    write.execute_each(&SET_DEVICES, rows, &[]).await?;
     let aisles = || changes.iter().filter_map(|device| Some((device, device.aisles.as_ref()?)));
     let removed = aisles().flat_map(|(device, change)| {
         change.removed().map(|aisle| [device.number.into(), aisle.code.as_str().into()])
     });
-    execute_in_chunks(write, &DELETE_AISLES, removed).await?;
+    write.execute_each(&DELETE_AISLES, removed, &[]).await?;
     let set = aisles().flat_map(|(device, change)| {
         change.set().map(|(place, aisle)| aisle_row(device, place, aisle))
     });
-    execute_in_chunks(write, &SET_AISLES, set).await?;
+    write.execute_each(&SET_AISLES, set, &[]).await?;
     let mut listed = RowsByGroup::new();
     for device in changes.iter().filter(|device| device.is_toggled()) {
         for group in &device.groups {
@@ -186,18 +185,18 @@ where
     };
     let groups: BTreeSet<GroupNo> = added().map(|(_, _, period, _)| period.group_no).collect();
     let changes = groups.iter().map(|group| [(*group).into()]);
-    execute_in_chunks(write, &OPEN_CHANGES, changes).await?;
+    write.execute_each(&OPEN_CHANGES, changes, &[]).await?;
     let ledgers = added().map(|(device, owners, period, _)| {
         let since = owners.first_of(period.group_no).unwrap_or(period.since);
         [period.group_no.into(), device.code.into(), device.number.into(), since.into()]
     });
-    execute_in_chunks(write, &OPEN_LEDGERS, ledgers).await?;
+    write.execute_each(&OPEN_LEDGERS, ledgers, &[]).await?;
     let periods = added().map(|(device, _, period, until)| {
         let (group, code, listed) = (period.group_no, device.code, device.new.enabled);
         let (since, device) = (period.since, device.number);
         [group.into(), code.into(), since.into(), until.into(), listed.into(), device.into()]
     });
-    execute_in_chunks(write, &ADD_PERIODS, periods).await
+    write.execute_each(&ADD_PERIODS, periods, &[]).await
 }
 
 fn with_owners<'c>(

@@ -6,7 +6,7 @@ use kiosque_contract::ChangeCounts;
 use kiosque_model::fleet::{EntryKind, Fleet, GroupEntry};
 use kiosque_model::{GroupId, GroupNo};
 
-use super::chunks::{all_in_chunks, execute_in_chunks, next_number};
+use super::reads::next_number;
 use super::{FleetError, count_entry};
 use crate::accounts::GroupRow;
 use crate::db::{Read, Write};
@@ -52,7 +52,7 @@ impl Groups {
         let of_accounts = fleet.accounts.iter().flat_map(|entry| entry.groups.iter().flatten());
         let of_devices = fleet.devices.iter().filter_map(|entry| entry.group.as_ref());
         let ids = distinct(entries.chain(of_accounts).chain(of_devices).map(GroupId::as_str));
-        let groups: Vec<GroupRow> = all_in_chunks(read, &GROUPS_BY_ID, &ids).await?;
+        let groups: Vec<GroupRow> = read.all_of(&GROUPS_BY_ID, &ids, &[]).await?;
         let by_id = groups.into_iter().map(|group| (group.group_id.clone(), group)).collect();
         let next = if fleet.groups.is_empty() { 0 } else { next_number(read, &NEXT_GROUP).await? };
         Ok(Groups { by_id, next })
@@ -100,5 +100,5 @@ pub(super) async fn write(write: &Write<'_>, changes: &[ChangedGroup]) -> Result
         let (id, name) = (group_id.as_str(), group_name.as_str());
         [(*group_no).into(), id.into(), name.into(), (*active).into()]
     });
-    execute_in_chunks(write, &SET_GROUPS, rows).await
+    write.execute_each(&SET_GROUPS, rows, &[]).await
 }

@@ -6,7 +6,6 @@ use kiosque_contract::ChangeCounts;
 use kiosque_contract::inventory::ProductItem;
 use kiosque_model::fleet::{EntryKind, Fleet, ProductEntry};
 
-use super::chunks::{all_in_chunks, execute_in_chunks};
 use super::{FleetError, count_entry};
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
@@ -75,7 +74,7 @@ pub(crate) async fn products_by_id(
     read: &Read<'_>,
     ids: &[[Value<'_>; 1]],
 ) -> Result<HashMap<String, ProductItem>, Error> {
-    let products: Vec<ProductItem> = all_in_chunks(read, &PRODUCTS_BY_ID, ids).await?;
+    let products: Vec<ProductItem> = read.all_of(&PRODUCTS_BY_ID, ids, &[]).await?;
     Ok(products.into_iter().map(|product| (product.goods_id.clone(), product)).collect())
 }
 
@@ -161,5 +160,5 @@ pub(super) async fn write(write: &Write<'_>, changes: &[ChangedProduct<'_>]) -> 
         let (id, name, category) = (goods_id.as_str(), goods_name.as_str(), category.as_str());
         [id.into(), name.into(), category.into(), currency.as_str().into(), (*default_price).into()]
     });
-    execute_in_chunks(write, &SET_PRODUCTS, rows).await
+    write.execute_each(&SET_PRODUCTS, rows, &[]).await
 }

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use kiosque_model::fleet::{Aisle, DeviceEntry, Fleet};
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
-use super::chunks::{all_in_chunks, lists_in_chunks, next_number};
 use super::groups::Groups;
 use super::ownership::{Move, Period};
+use super::reads::{lists_of, next_number};
 use crate::db::Read;
 use crate::error::Error;
 use crate::metadata;
@@ -92,7 +92,7 @@ impl Devices {
     /// Reads every device that has an entry in a fleet.
     pub(super) async fn read(read: &Read<'_>, fleet: &Fleet) -> Result<Devices, Error> {
         let codes = distinct(fleet.devices.iter().map(|entry| entry.code.as_str()));
-        let rows: Vec<DeviceRow> = all_in_chunks(read, &DEVICES_BY_CODE, &codes).await?;
+        let rows: Vec<DeviceRow> = read.all_of(&DEVICES_BY_CODE, &codes, &[]).await?;
         let next = match codes.is_empty() {
             true => 0,
             // Heartbeats in the memory of a server have the numbers of deleted devices.
@@ -149,7 +149,7 @@ pub(crate) async fn periods_of(
     read: &Read<'_>,
     devices: &[[Value<'_>; 1]],
 ) -> Result<HashMap<DeviceNo, Vec<Period>>, Error> {
-    lists_in_chunks(read, &PERIODS_OF_DEVICES, devices).await
+    lists_of(read, &PERIODS_OF_DEVICES, devices).await
 }
 
 /// Returns the aisles of devices, in order for each device.
@@ -157,7 +157,7 @@ pub(crate) async fn aisles_of(
     read: &Read<'_>,
     devices: &[[Value<'_>; 1]],
 ) -> Result<HashMap<DeviceNo, Vec<Aisle>>, Error> {
-    lists_in_chunks(read, &AISLES_OF_DEVICES, devices).await
+    lists_of(read, &AISLES_OF_DEVICES, devices).await
 }
 
 /// Returns the errors of moves to a time that is not after the stored orders, by device code.
