@@ -102,19 +102,8 @@ impl Accounts {
         Ok(Accounts { by_name, next })
     }
 
-    /// Returns placeholders for the hashes of the given passwords, for a plan that is not written.
-    pub(super) fn unhashed(&self, entries: &[AccountEntry]) -> NewHashes {
-        let given = entries.iter().filter(|entry| entry.password.is_some());
-        let hashes = given.map(|entry| {
-            let name = entry.login_name.as_str();
-            let stored = self.by_name.get(name);
-            let compared_with = stored.map(|account| account.row.password_hash.clone());
-            (name.to_owned(), NewHash { compared_with, new: Some(String::new()) })
-        });
-        hashes.collect()
-    }
-
-    /// Returns the accounts that entries create or change.
+    /// Returns the accounts that entries create or change. A new one whose password is not hashed,
+    /// which is only checked, is left out.
     ///
     /// # Errors
     /// [`ApplyError::PasswordChanged`].
@@ -136,7 +125,7 @@ impl Accounts {
                 Some(given) => given.checked_against(stored_hash)?.or(stored_hash),
                 None => stored_hash,
             };
-            if hash.is_none() {
+            if hash.is_none() && entry.password.is_none() {
                 let fields = &["password", "password_hash"];
                 errors.push(FleetError::required(EntryKind::Account, name, fields));
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kiosque_model::UnixMs;
 use kiosque_model::fleet::Fleet;
 
-use super::{ApplyError, FleetError, plan, read_stored};
+use super::{ApplyError, FleetError, NewHashes, plan, read_stored};
 use crate::db::{Deadline, Read};
 use crate::error::Error;
 use crate::views::FleetView;
@@ -18,9 +18,8 @@ impl FleetView<'_> {
     pub async fn errors(self, fleet: Arc<Fleet>, now: UnixMs) -> Result<Vec<FleetError>, Error> {
         let check = async move |read: &Read<'_>| {
             let stored = read_stored(read, &fleet).await?;
-            let (_, _, accounts, _) = &stored;
-            let hashes = accounts.unhashed(&fleet.accounts);
-            match plan(read, &fleet, stored, &hashes, now).await {
+            match plan(read, &fleet, stored, &NewHashes::new(), now).await {
+                // No password is compared.
                 Ok(_) | Err(ApplyError::PasswordChanged) => Ok(Vec::new()),
                 Err(ApplyError::Invalid(errors)) => Ok(errors),
                 Err(ApplyError::Store(error)) => Err(error),
