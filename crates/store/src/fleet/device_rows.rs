@@ -90,9 +90,6 @@ statements! {
         on conflict (group_no) do nothing";
 }
 
-/// Rows of a statement, by the group whose rows they change.
-type RowsByGroup<'v, const N: usize> = BTreeMap<GroupNo, Vec<[Value<'v>; N]>>;
-
 /// Writes devices, their aisles, the owners of new devices, and whether devices are listed. No
 /// order stream writes these rows.
 pub(super) async fn write(write: &Write<'_>, changes: &[ChangedDevice<'_>]) -> Result<(), Error> {
@@ -107,14 +104,10 @@ pub(super) async fn write(write: &Write<'_>, changes: &[ChangedDevice<'_>]) -> R
         change.set().map(|(place, aisle)| aisle_row(device, place, aisle))
     });
     write.execute_each(&SET_AISLES, set, &[]).await?;
-    let mut listed = RowsByGroup::new();
-    for device in changes.iter().filter(|device| device.is_toggled()) {
-        for group in &device.groups {
-            let row = [device.code.into(), device.new.enabled.into()];
-            listed.entry(*group).or_default().push(row);
-        }
-    }
-    execute_by_group(write, &SET_LISTED, &listed, &[]).await?;
+    let listed = changes.iter().filter(|device| device.is_toggled()).flat_map(|device| {
+        device.groups.iter().map(|group| (*group, [device.code.into(), device.new.enabled.into()]))
+    });
+    execute_by_group(write, &SET_LISTED, listed, &[]).await?;
     add_owners(write, || changes.iter().filter(|device| device.old.is_none())).await
 }
 
@@ -124,25 +117,22 @@ pub(super) async fn write_moves(
     changes: &[ChangedDevice<'_>],
 ) -> Result<(), Error> {
     let moved = || changes.iter().filter(|device| device.old.is_some());
-    let (mut ended, mut removed) = (RowsByGroup::new(), RowsByGroup::new());
-    let mut left = RowsByGroup::new();
-    for (device, owners) in with_owners(moved()) {
-        let code = device.code;
-        if let Some((period, until)) = owners.ended() {
-            let row = [code.into(), period.since.into(), until.into()];
-            ended.entry(period.group_no).or_default().push(row);
-        }
-        for period in owners.removed() {
-            let row = [code.into(), period.since.into()];
-            removed.entry(period.group_no).or_default().push(row);
-            if owners.first_of(period.group_no).is_none() {
-                left.entry(period.group_no).or_default().push([code.into()]);
-            }
-        }
-    }
-    execute_by_group(write, &END_PERIODS, &ended, &[]).await?;
-    execute_by_group(write, &DELETE_PERIODS, &removed, &[]).await?;
-    execute_by_group(write, &DELETE_EMPTY_LEDGERS, &left, &[]).await?;
+    let ended = with_owners(moved()).filter_map(|(device, owners)| {
+        let (period, until) = owners.ended()?;
+        Some((period.group_no, [device.code.into(), period.since.into(), until.into()]))
+    });
+    execute_by_group(write, &END_PERIODS, ended, &[]).await?;
+    let removed = || {
+        with_owners(moved()).flat_map(|(device, owners)| {
+            owners.removed().iter().map(move |period| (device.code, owners, period))
+        })
+    };
+    let periods =
+        removed().map(|(code, _, period)| (period.group_no, [code.into(), period.since.into()]));
+    execute_by_group(write, &DELETE_PERIODS, periods, &[]).await?;
+    let left = removed().filter(|(_, owners, period)| owners.first_of(period.group_no).is_none());
+    let left = left.map(|(code, _, period)| (period.group_no, [code.into()]));
+    execute_by_group(write, &DELETE_EMPTY_LEDGERS, left, &[]).await?;
     add_owners(write, moved).await
 }
 
@@ -152,14 +142,12 @@ pub(super) async fn write_names(
     changes: &[ChangedDevice<'_>],
     now: UnixMs,
 ) -> Result<(), Error> {
-    let mut named = RowsByGroup::new();
-    for device in changes.iter().filter(|one| one.is_renamed() || one.owners.is_some()) {
-        for group in &device.present_groups {
-            let row = [device.code.into(), device.new.device_name.as_str().into()];
-            named.entry(*group).or_default().push(row);
-        }
-    }
-    execute_by_group(write, &SET_NAMES, &named, &[now.into()]).await
+    let named = changes.iter().filter(|one| one.is_renamed() || one.owners.is_some());
+    let named = named.flat_map(|device| {
+        let row = [device.code.into(), device.new.device_name.as_str().into()];
+        device.present_groups.iter().map(move |group| (*group, row.clone()))
+    });
+    execute_by_group(write, &SET_NAMES, named, &[now.into()]).await
 }
 
 /// Counts the devices of groups, which are locked.
@@ -210,10 +198,14 @@ fn with_owners<'c>(
 async fn execute_by_group<'v, const N: usize>(
     write: &Write<'_>,
     sql: &'static Sql,
-    rows: &RowsByGroup<'v, N>,
+    rows: impl Iterator<Item = (GroupNo, [Value<'v>; N])>,
     params: &[Value<'v>],
 ) -> Result<(), Error> {
-    let statements = rows.iter().map(|(group, rows)| async move {
+    let mut by_group: BTreeMap<GroupNo, Vec<[Value<'v>; N]>> = BTreeMap::new();
+    for (group, row) in rows {
+        by_group.entry(group).or_default().push(row);
+    }
+    let statements = by_group.iter().map(|(group, rows)| async move {
         let params = [&[(*group).into()], params].concat();
         write.execute_each(sql, rows.iter(), &params).await
     });
