@@ -76,7 +76,7 @@ impl DevicePlan<'_> {
             yield_if_due();
             let stored = devices.by_code.remove(entry.code.as_str());
             let is_new = stored.is_none();
-            let Some(change) = self.device(entry, stored, DeviceNo(devices.next)) else { continue };
+            let change = self.device(entry, stored, DeviceNo(devices.next));
             devices.next += i64::from(is_new);
             let is_changed =
                 change.has_new_row() || change.owners.is_some() || change.aisles.is_some();
@@ -92,18 +92,19 @@ impl DevicePlan<'_> {
         changes
     }
 
-    /// Returns an entry as a change, which may change nothing; `None` for a new device without a
-    /// required field.
+    /// Returns an entry as a change, which may change nothing.
     fn device<'e>(
         &mut self,
         entry: &'e DeviceEntry,
         stored: Option<StoredDevice>,
         next: DeviceNo,
-    ) -> Option<ChangedDevice<'e>> {
+    ) -> ChangedDevice<'e> {
         let code = entry.code.as_str();
-        if stored.is_none() && (entry.name.is_none() || entry.group.is_none()) {
-            self.errors_of_incomplete(entry);
-            return None;
+        if stored.is_none() && entry.name.is_none() {
+            self.errors.push(FleetError::required(EntryKind::Device, code, &["name"]));
+        }
+        if stored.is_none() && entry.group.is_none() {
+            self.errors.push(FleetError::required(EntryKind::Device, code, &["group"]));
         }
         let new = merged(entry, stored.as_ref().map(|device| &device.row), (next, self.now));
         let number = new.device_no;
@@ -118,20 +119,7 @@ impl DevicePlan<'_> {
         let changed = || owners.iter().flat_map(OwnersChange::groups);
         groups.extend(changed());
         present_groups.extend(changed());
-        Some(ChangedDevice { number, code, old, new, owners, aisles, groups, present_groups })
-    }
-
-    /// Adds the errors of a new device without a required field.
-    fn errors_of_incomplete(&mut self, entry: &DeviceEntry) {
-        let code = entry.code.as_str();
-        if entry.name.is_none() {
-            self.errors.push(FleetError::required(EntryKind::Device, code, &["name"]));
-        }
-        if entry.group.is_none() {
-            self.errors.push(FleetError::required(EntryKind::Device, code, &["group"]));
-        }
-        self.owners(entry, Vec::new());
-        self.aisles(entry, Vec::new());
+        ChangedDevice { number, code, old, new, owners, aisles, groups, present_groups }
     }
 
     fn owners(&mut self, entry: &DeviceEntry, old: Vec<Period>) -> Option<OwnersChange> {
