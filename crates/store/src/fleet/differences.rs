@@ -1,7 +1,7 @@
 //! The entries that an apply creates or changes, field by field.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt::{self, Display};
+use std::fmt::{self, Debug, Display};
 
 use kiosque_contract::inventory::ProductItem;
 use kiosque_model::UnixMs;
@@ -94,12 +94,8 @@ impl EntryDifference {
         self
     }
 
-    fn text(self, name: &str, old: Option<&str>, new: &str) -> EntryDifference {
+    fn value<T: Debug>(self, name: &str, old: Option<T>, new: T) -> EntryDifference {
         self.field(name, old.map(|old| format!("{old:?}")), format!("{new:?}"))
-    }
-
-    fn value<T: Display>(self, name: &str, old: Option<T>, new: T) -> EntryDifference {
-        self.field(name, old.map(|old| old.to_string()), new.to_string())
     }
 
     /// Adds a field without its old value.
@@ -113,7 +109,7 @@ impl EntryDifference {
 fn group(changed: &ChangedGroup) -> EntryDifference {
     let (old, new) = (changed.old.as_ref(), &changed.new);
     EntryDifference::new("group", &new.group_id, old.is_none())
-        .text("name", old.map(|old| old.group_name.as_str()), &new.group_name)
+        .value("name", old.map(|old| &old.group_name), &new.group_name)
         .value("active", old.map(|old| old.active), new.active)
 }
 
@@ -121,21 +117,21 @@ fn group(changed: &ChangedGroup) -> EntryDifference {
 fn account(changed: &ChangedAccount<'_>) -> EntryDifference {
     let (old, new) = (changed.old.as_ref(), &changed.row);
     let has_other_password = old.is_some_and(|old| old.password_hash != new.password_hash);
-    let [old_groups, groups] = changed.group_ids.each_ref().map(|ids| format!("{ids:?}"));
+    let [old_groups, groups] = &changed.group_ids;
     EntryDifference::new("account", changed.name.as_str(), old.is_none())
-        .text("display_name", old.map(|old| old.display_name.as_str()), &new.display_name)
+        .value("display_name", old.map(|old| &old.display_name), &new.display_name)
         .shown("password", has_other_password.then(|| "another".to_owned()))
         .value("third_party_api", old.map(|old| old.third_party_api), new.third_party_api)
         .value("enabled", old.map(|old| old.enabled), new.enabled)
-        .field("groups", old.map(|_| old_groups), groups)
+        .value("groups", old.map(|_| old_groups), groups)
 }
 
 fn product(changed: &ChangedProduct<'_>) -> EntryDifference {
     let (old, new) = (changed.old.as_ref(), &changed.new);
     let compared = EntryDifference::new("product", changed.id, old.is_none())
-        .text("name", old.map(|old| old.goods_name.as_str()), &new.goods_name)
-        .text("category", old.map(|old| old.category.as_str()), &new.category)
-        .text("currency", old.map(|old| old.currency.as_str()), &new.currency);
+        .value("name", old.map(|old| &old.goods_name), &new.goods_name)
+        .value("category", old.map(|old| &old.category), &new.category)
+        .value("currency", old.map(|old| &old.currency), &new.currency);
     let Some(price) = new.default_price else { return compared };
     let stored = |old: &ProductItem| match old.default_price {
         Some(price) => price.to_string(),
@@ -147,9 +143,9 @@ fn product(changed: &ChangedProduct<'_>) -> EntryDifference {
 fn device(changed: &ChangedDevice<'_>, now: UnixMs) -> EntryDifference {
     let (old, new) = (changed.old.as_ref(), &changed.new);
     let mut compared = EntryDifference::new("device", changed.code, old.is_none())
-        .text("name", old.map(|old| old.device_name.as_str()), &new.device_name)
-        .text("model", old.map(|old| old.device_model.as_str()), &new.device_model)
-        .text("address", old.map(|old| old.address.as_str()), &new.address)
+        .value("name", old.map(|old| &old.device_name), &new.device_name)
+        .value("model", old.map(|old| &old.device_model), &new.device_model)
+        .value("address", old.map(|old| &old.address), &new.address)
         .value("enabled", old.map(|old| old.enabled), new.enabled);
     if let Some(aisles) = &changed.aisles {
         compared = all_aisles(compared, aisles);
@@ -197,12 +193,12 @@ fn all_aisles(mut compared: EntryDifference, aisles: &AislesChange<'_>) -> Entry
 fn changed_aisle(compared: EntryDifference, old: &Aisle, new: &Aisle) -> EntryDifference {
     let name = |field: &str| format!("aisle {} {field}", new.code);
     compared
-        .text(&name("product"), Some(&old.goods_id), &new.goods_id)
+        .value(&name("product"), Some(&old.goods_id), &new.goods_id)
         .value(&name("price"), Some(old.price.0), new.price.0)
         .value(&name("show_price"), Some(old.show_price.0), new.show_price.0)
         .value(&name("stock"), Some(old.stock), new.stock)
         .value(&name("capacity"), Some(old.capacity), new.capacity)
-        .text(&name("cabinet"), Some(&old.cabinet), &new.cabinet)
+        .value(&name("cabinet"), Some(&old.cabinet), &new.cabinet)
         .value(&name("layer"), Some(old.layer), new.layer)
         .value(&name("enabled"), Some(old.enabled), new.enabled)
         .value(&name("broken"), Some(old.broken), new.broken)
