@@ -19,7 +19,7 @@ pub(super) fn audit_details(counts: FleetCounts, changes: &FleetChanges<'_>) -> 
         .iter()
         .map(|account| entry("account", account.name.as_str(), account.old.is_none()));
     let products =
-        changes.products.iter().map(|product| entry("product", product.id, product.old.is_none()));
+        changes.products.iter().map(|one| entry("product", &one.new.goods_id, one.old.is_none()));
     let moved = moved.into_iter().map(device_entry);
     let all = moved.chain(groups).chain(accounts).chain(products);
     let mut all = all.chain(others.into_iter().map(device_entry));

@@ -3,18 +3,25 @@
 use std::collections::BTreeSet;
 
 use kiosque_contract::DatedMove;
+use kiosque_contract::inventory::ProductItem;
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
 use super::accounts::ChangedAccount;
 use super::devices::ChangedDevice;
-use super::groups::ChangedGroup;
-use super::products::ChangedProduct;
 use super::stored_devices::LateMove;
+use crate::accounts::GroupRow;
+
+/// A row of a group or a product that an apply creates or changes.
+pub(crate) struct Changed<T> {
+    /// `None` for a new one.
+    pub(crate) old: Option<T>,
+    pub(crate) new: T,
+}
 
 /// The changes of an apply, which determine every row that it writes.
 pub(crate) struct FleetChanges<'a> {
-    pub(super) groups: Vec<ChangedGroup>,
-    pub(crate) products: Vec<ChangedProduct<'a>>,
+    pub(super) groups: Vec<Changed<GroupRow>>,
+    pub(crate) products: Vec<Changed<ProductItem>>,
     pub(super) accounts: Vec<ChangedAccount<'a>>,
     pub(crate) devices: Vec<ChangedDevice<'a>>,
     /// Moves that depend on the stored orders.
@@ -40,13 +47,14 @@ impl FleetChanges<'_> {
 
     /// Returns the stored products whose name or currency changes.
     pub(super) fn relabeled_products(&self) -> impl Iterator<Item = &str> {
-        self.products.iter().filter(|product| product.is_relabeled()).map(|product| product.id)
+        let relabeled = self.products.iter().filter(|product| product.is_relabeled());
+        relabeled.map(|product| product.new.goods_id.as_str())
     }
 
     /// Returns whether caches of owners and of product names become outdated.
     pub(super) fn changes_owners_or_names(&self) -> bool {
         self.devices.iter().any(|device| device.owners.is_some())
-            || self.products.iter().any(ChangedProduct::is_renamed)
+            || self.products.iter().any(Changed::is_renamed)
     }
 
     /// Returns the groups whose lists show a changed device, now or later, or a new name of the
@@ -54,7 +62,7 @@ impl FleetChanges<'_> {
     pub(super) fn groups_with_new_lists(&self) -> BTreeSet<GroupNo> {
         let of_devices = self.devices.iter();
         let of_devices = of_devices.flat_map(|device| device.present_groups.iter().copied());
-        of_devices.chain(self.groups.iter().filter_map(ChangedGroup::renamed)).collect()
+        of_devices.chain(self.groups.iter().filter_map(Changed::renamed)).collect()
     }
 
     /// Returns the moves of stored devices that take effect at a time other than now.

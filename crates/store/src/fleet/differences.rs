@@ -8,11 +8,10 @@ use kiosque_model::UnixMs;
 use kiosque_model::fleet::Aisle;
 
 use super::accounts::ChangedAccount;
-use super::changes::FleetChanges;
+use super::changes::{Changed, FleetChanges};
 use super::devices::{AislesChange, ChangedDevice};
-use super::groups::ChangedGroup;
 use super::ownership::OwnersChange;
-use super::products::ChangedProduct;
+use crate::accounts::GroupRow;
 
 /// An entry of a fleet that an apply creates or changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,7 +105,7 @@ impl EntryDifference {
     }
 }
 
-fn group(changed: &ChangedGroup) -> EntryDifference {
+fn group(changed: &Changed<GroupRow>) -> EntryDifference {
     let (old, new) = (changed.old.as_ref(), &changed.new);
     EntryDifference::new("group", &new.group_id, old.is_none())
         .value("name", old.map(|old| &old.group_name), &new.group_name)
@@ -126,9 +125,9 @@ fn account(changed: &ChangedAccount<'_>) -> EntryDifference {
         .value("groups", old.map(|_| old_groups), groups)
 }
 
-fn product(changed: &ChangedProduct<'_>) -> EntryDifference {
+fn product(changed: &Changed<ProductItem>) -> EntryDifference {
     let (old, new) = (changed.old.as_ref(), &changed.new);
-    let compared = EntryDifference::new("product", changed.id, old.is_none())
+    let compared = EntryDifference::new("product", &new.goods_id, old.is_none())
         .value("name", old.map(|old| &old.goods_name), &new.goods_name)
         .value("category", old.map(|old| &old.category), &new.category)
         .value("currency", old.map(|old| &old.currency), &new.currency);

@@ -6,6 +6,7 @@ use kiosque_contract::ChangeCounts;
 use kiosque_model::fleet::{EntryKind, Fleet, GroupEntry};
 use kiosque_model::{GroupId, GroupNo};
 
+use super::changes::Changed;
 use super::reads::next_number;
 use super::{FleetError, count_entry};
 use crate::accounts::GroupRow;
@@ -24,14 +25,7 @@ statements! {
             active = excluded.active";
 }
 
-/// A group that an apply creates or changes.
-pub(super) struct ChangedGroup {
-    /// `None` for a new group.
-    pub(super) old: Option<GroupRow>,
-    pub(super) new: GroupRow,
-}
-
-impl ChangedGroup {
+impl Changed<GroupRow> {
     /// Returns the number of a stored group that is renamed.
     pub(super) fn renamed(&self) -> Option<GroupNo> {
         let old = self.old.as_ref()?;
@@ -69,7 +63,7 @@ impl Groups {
         entries: &[GroupEntry],
         counts: &mut ChangeCounts,
         errors: &mut Vec<FleetError>,
-    ) -> Vec<ChangedGroup> {
+    ) -> Vec<Changed<GroupRow>> {
         let mut changes = Vec::new();
         for entry in entries {
             let id = entry.id.as_str();
@@ -86,7 +80,7 @@ impl Groups {
             let new = GroupRow { group_no, group_id: id.to_owned(), group_name, active };
             if count_entry(counts, old, &new) {
                 let old = self.by_id.insert(id.to_owned(), new.clone());
-                changes.push(ChangedGroup { old, new });
+                changes.push(Changed { old, new });
             }
         }
         changes
@@ -94,7 +88,7 @@ impl Groups {
 }
 
 /// Writes the rows that a plan changes.
-pub(super) async fn write(write: &Write<'_>, changes: &[ChangedGroup]) -> Result<(), Error> {
+pub(super) async fn write(write: &Write<'_>, changes: &[Changed<GroupRow>]) -> Result<(), Error> {
     let rows = changes.iter().map(|group| {
         let GroupRow { group_no, group_id, group_name, active } = &group.new;
         let (id, name) = (group_id.as_str(), group_name.as_str());

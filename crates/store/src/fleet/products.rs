@@ -6,6 +6,7 @@ use kiosque_contract::ChangeCounts;
 use kiosque_contract::inventory::ProductItem;
 use kiosque_model::fleet::{EntryKind, Fleet, ProductEntry};
 
+use super::changes::Changed;
 use super::{FleetError, count_entry};
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
@@ -36,14 +37,6 @@ pub(super) struct Products {
     by_id: HashMap<String, ProductItem>,
 }
 
-/// A product that an apply creates or changes.
-pub(crate) struct ChangedProduct<'a> {
-    pub(crate) id: &'a str,
-    /// `None` for a new product.
-    pub(crate) old: Option<ProductItem>,
-    pub(crate) new: ProductItem,
-}
-
 impl FleetView<'_> {
     /// Returns the ids of the products without a default price.
     ///
@@ -55,7 +48,7 @@ impl FleetView<'_> {
     }
 }
 
-impl ChangedProduct<'_> {
+impl Changed<ProductItem> {
     /// Returns whether the name of the product is new.
     pub(super) fn is_renamed(&self) -> bool {
         self.old.as_ref().is_none_or(|old| old.goods_name != self.new.goods_name)
@@ -106,12 +99,12 @@ impl Products {
     }
 
     /// Returns the products that entries create or change.
-    pub(super) fn plan<'a>(
+    pub(super) fn plan(
         &mut self,
-        entries: &'a [ProductEntry],
+        entries: &[ProductEntry],
         counts: &mut ChangeCounts,
         errors: &mut Vec<FleetError>,
-    ) -> Vec<ChangedProduct<'a>> {
+    ) -> Vec<Changed<ProductItem>> {
         let mut changes = Vec::new();
         for entry in entries {
             let id = entry.id.as_str();
@@ -120,7 +113,7 @@ impl Products {
             // An invalid product is known to entries that refer to it.
             if count_entry(counts, old, &new) {
                 let old = self.by_id.insert(id.to_owned(), new.clone());
-                changes.push(ChangedProduct { id, old, new });
+                changes.push(Changed { old, new });
             }
         }
         changes
@@ -154,8 +147,11 @@ fn merged(
 }
 
 /// Writes the products that a plan changes.
-pub(super) async fn write(write: &Write<'_>, changes: &[ChangedProduct<'_>]) -> Result<(), Error> {
-    let rows = changes.iter().map(|ChangedProduct { new, .. }| {
+pub(super) async fn write(
+    write: &Write<'_>,
+    changes: &[Changed<ProductItem>],
+) -> Result<(), Error> {
+    let rows = changes.iter().map(|Changed { new, .. }| {
         let ProductItem { goods_id, goods_name, category, currency, default_price } = new;
         let (id, name, category) = (goods_id.as_str(), goods_name.as_str(), category.as_str());
         [id.into(), name.into(), category.into(), currency.as_str().into(), (*default_price).into()]
