@@ -41,9 +41,9 @@ impl Asked<'_> {
             Sender::Login(_) | Sender::Claimed(_) | Sender::Unknown => None,
         };
         if self.is_guess(failure) {
-            app.store.trail().count_guess(source.prefix(), at);
+            app.store.trail().usage().count_guess(source.prefix(), at);
         }
-        app.store.trail().add_refused((self.call.request_id, at), (sender, source), || {
+        app.store.trail().refused().add((self.call.request_id, at), (sender, source), || {
             self.exchange(failure, app.settings.limits.json_max_depth)
         });
         account

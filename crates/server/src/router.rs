@@ -47,7 +47,7 @@ async fn answer_here(app: Arc<App>, request: Request<SentBody>, peer: IpAddr) ->
         Err(failure) => asked.record(failure),
     };
     let answered = (path, i64::from(code.number()));
-    app.store.trail().count_request(account, answered, begun.elapsed(), app.clock.now());
+    app.store.trail().usage().count(account, answered, begun.elapsed(), app.clock.now());
     if let Err(Failure::System(error)) = &outcome {
         app.failed(error, request_id);
     }

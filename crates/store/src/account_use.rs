@@ -2,16 +2,14 @@
 //! stored.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
-use kiosque_locks::lock_ignoring_poison;
-use kiosque_model::usage::{FunctionUsage, Guesses};
-use kiosque_model::{AccountNo, SourcePrefix, UnixMs};
+use kiosque_model::usage::FunctionUsage;
+use kiosque_model::{AccountNo, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::sql::{Value, distinct, row, statements};
-use crate::usage::SOURCES_MAX;
+use crate::usage::Usage;
 use crate::views::Trail;
 
 row! {
@@ -36,43 +34,10 @@ pub struct AccountUse {
     pub functions: Vec<FunctionUsage>,
 }
 
-impl Trail<'_> {
-    /// Counts an answered request. `account` is the one proven by its token.
-    pub fn count_request(
-        self,
-        account: Option<AccountNo>,
-        path_and_code: (&str, i64),
-        took: Duration,
-        now: UnixMs,
-    ) {
-        self.0.usage.count(account, path_and_code, took, now);
-    }
-
-    /// Counts a failed login.
-    pub fn count_guess(self, source: SourcePrefix, now: UnixMs) {
-        let mut guesses = lock_ignoring_poison(&self.0.usage.guesses);
-        if guesses.len() >= SOURCES_MAX && !guesses.contains_key(&source) {
-            let quiet = guesses.iter().min_by_key(|(_, of)| of.last).map(|(source, _)| *source);
-            if let Some(quiet) = quiet {
-                guesses.remove(&quiet);
-            }
-        }
-        let of = guesses.entry(source).or_insert(Guesses { logins: 0, last: now });
-        *of = Guesses { logins: of.logins + 1, last: now };
-    }
-
-    /// Returns the sources of failed logins since the start of this process, most failures first.
-    pub fn guesses(self) -> Vec<(SourcePrefix, Guesses)> {
-        let guesses = lock_ignoring_poison(&self.0.usage.guesses);
-        let mut all: Vec<(SourcePrefix, Guesses)> =
-            guesses.iter().map(|(source, of)| (*source, *of)).collect();
-        all.sort_by_key(|(_, of)| std::cmp::Reverse(of.logins));
-        all
-    }
-
-    /// Returns the number of answers with each code since the start of this process.
-    pub fn answers_by_code(self) -> Vec<(i64, u64)> {
-        self.0.usage.answers_by_code()
+impl<'s> Trail<'s> {
+    /// Returns the counters of this process.
+    pub fn usage(self) -> &'s Usage {
+        &self.0.usage
     }
 
     /// Stores the last use of sessions that were used since it was last stored, at most once a

@@ -118,13 +118,14 @@ pub use receive::{
     BatchPart, EntryIndexes, LockedGroups, NeededEntries, OrderOutcome, Owners, ReceiveOptions,
 };
 pub use record::{Incoming, ProductNames, Record, derived_trade_no_in};
-pub use refused_queue::{Exchange, Sender};
+pub use refused_queue::{Exchange, RefusedQueue, Sender};
 pub use refused_requests::{FoundRequest, REFUSED_AGE_MS};
 pub use restore::{RestoreError, Staged, ensure_backup, stage_backup};
 #[doc(hidden)]
 pub use scoped::Unproven;
 pub use sessions::{EndedSession, OpenedSession};
 pub use transfer::{MoveError, MoveProgress, MoveStep, Moved};
+pub use usage::Usage;
 pub use verify::Verified;
 pub use views::{
     FleetView, Intake, Inventory, Operators, Orders, Reports, Sessions, Trail, Upkeep,

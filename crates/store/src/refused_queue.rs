@@ -70,7 +70,7 @@ pub struct Exchange {
 
 /// The queue. Requests that do not fit are counted and lost.
 #[derive(Debug, Default)]
-pub(crate) struct RefusedQueue(Mutex<Waiting>);
+pub struct RefusedQueue(Mutex<Waiting>);
 
 #[derive(Debug, Default)]
 struct Waiting {
@@ -84,8 +84,8 @@ impl RefusedQueue {
     }
 
     /// Adds a request if there is space for it, and counts it as lost otherwise. `exchange` is
-    /// called if there is space.
-    pub(crate) fn add(
+    /// called if there is space. Never waits, and writes nothing.
+    pub fn add(
         &self,
         (request_id, at): (&str, UnixMs),
         (sender, source): (Sender, Source),
@@ -101,8 +101,8 @@ impl RefusedQueue {
         waiting.requests.push(RefusedRequest { request_id, at, share, sender, source, exchange });
     }
 
-    /// Returns how many requests did not fit.
-    pub(crate) fn dropped(&self) -> u64 {
+    /// Returns how many requests did not fit since the start of the process.
+    pub fn dropped(&self) -> u64 {
         self.lock().dropped
     }
 

@@ -8,14 +8,14 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use kiosque_model::{AccountNo, LoginName, PresentedToken, Source, UnixMs};
+use kiosque_model::{AccountNo, LoginName, PresentedToken, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::json_records::json;
 use crate::metadata;
 use crate::refused_queue::{
-    ACCOUNT, Exchange, LOGINS, RefusedRequest, Sender, WAITING_MAX, share_of,
+    ACCOUNT, Exchange, LOGINS, RefusedQueue, RefusedRequest, Sender, WAITING_MAX, share_of,
 };
 use crate::sql::{Value, distinct, has_no_nul, row, statements};
 use crate::views::{Sessions, Trail};
@@ -109,16 +109,10 @@ pub struct FoundRequest {
     pub exchange: Exchange,
 }
 
-impl Trail<'_> {
-    /// Adds a request to those that the next [`Trail::write_refused`] stores. `exchange` is called
-    /// if there is space for it. Never waits, and writes nothing.
-    pub fn add_refused(
-        self,
-        id_and_time: (&str, UnixMs),
-        sender_and_source: (Sender, Source),
-        exchange: impl FnOnce() -> Exchange,
-    ) {
-        self.0.refused.add(id_and_time, sender_and_source, exchange);
+impl<'s> Trail<'s> {
+    /// Returns the requests that the next [`Trail::write_refused`] stores.
+    pub fn refused(self) -> &'s RefusedQueue {
+        &self.0.refused
     }
 
     /// Returns the sender of a request with a token, which its refusal did not prove: the account
@@ -128,11 +122,6 @@ impl Trail<'_> {
             true => Sender::Account(token.account_hint()),
             false => Sender::Claimed(token.account_hint()),
         }
-    }
-
-    /// Returns how many requests did not fit in the queue since the start of the process.
-    pub fn refused_dropped(self) -> u64 {
-        self.0.refused.dropped()
     }
 
     /// Stores the requests of the queue, in one transaction, and deletes surplus ones.

@@ -16,15 +16,15 @@ use kiosque_model::{AccountNo, SourcePrefix, UnixMs};
 const ACCOUNTS_MAX: usize = 1_000;
 /// The maximum number of sources of failed logins that are counted. A new one replaces the one
 /// whose last failure is the oldest.
-pub(crate) const SOURCES_MAX: usize = 256;
+const SOURCES_MAX: usize = 256;
 /// The age at which the stored last use of a session or a key is stored again.
 const USE_STORED_MS: i64 = 60_000;
 
-/// The counters of a process.
+/// The counters of a process, since its start.
 #[derive(Debug, Default)]
-pub(crate) struct Usage {
+pub struct Usage {
     requests: Mutex<Requests>,
-    pub(crate) guesses: Mutex<BTreeMap<SourcePrefix, Guesses>>,
+    guesses: Mutex<BTreeMap<SourcePrefix, Guesses>>,
 }
 
 #[derive(Debug, Default)]
@@ -55,8 +55,8 @@ struct Answers {
 }
 
 impl Usage {
-    /// Counts an answered request.
-    pub(crate) fn count(
+    /// Counts an answered request. `account` is the one proven by its token.
+    pub fn count(
         &self,
         account: Option<AccountNo>,
         (path, code): (&str, i64),
@@ -91,8 +91,30 @@ impl Usage {
         (used, requests.accounts.get(&account).map(functions).unwrap_or_default())
     }
 
+    /// Counts a failed login.
+    pub fn count_guess(&self, source: SourcePrefix, now: UnixMs) {
+        let mut guesses = lock_ignoring_poison(&self.guesses);
+        if guesses.len() >= SOURCES_MAX && !guesses.contains_key(&source) {
+            let quiet = guesses.iter().min_by_key(|(_, of)| of.last).map(|(source, _)| *source);
+            if let Some(quiet) = quiet {
+                guesses.remove(&quiet);
+            }
+        }
+        let of = guesses.entry(source).or_insert(Guesses { logins: 0, last: now });
+        *of = Guesses { logins: of.logins + 1, last: now };
+    }
+
+    /// Returns the sources of failed logins, most failures first.
+    pub fn guesses(&self) -> Vec<(SourcePrefix, Guesses)> {
+        let guesses = lock_ignoring_poison(&self.guesses);
+        let mut all: Vec<(SourcePrefix, Guesses)> =
+            guesses.iter().map(|(source, of)| (*source, *of)).collect();
+        all.sort_by_key(|(_, of)| Reverse(of.logins));
+        all
+    }
+
     /// Returns the number of answers with each code, success first and server failures last.
-    pub(crate) fn answers_by_code(&self) -> Vec<(i64, u64)> {
+    pub fn answers_by_code(&self) -> Vec<(i64, u64)> {
         let mut by_code: BTreeMap<_, u64> = BTreeMap::new();
         let requests = lock_ignoring_poison(&self.requests);
         for counters in requests.accounts.values().chain([&requests.others]) {

@@ -39,12 +39,12 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         let last_use = uses.get(&item.account).and_then(|of| of.last);
         Account { has_active_group: active.contains(&item.account), item, session, last_use }
     });
-    let mut guesses = app.store.trail().guesses();
+    let mut guesses = app.store.trail().usage().guesses();
     guesses.truncate(GUESSES);
     let view = Integrators {
-        codes: app.store.trail().answers_by_code(),
+        codes: app.store.trail().usage().answers_by_code(),
         guesses,
-        not_recorded: app.store.trail().refused_dropped(),
+        not_recorded: app.store.trail().refused().dropped(),
         accounts: listed.collect(),
         sort: sort.of_part(after.as_deref(), accounts.next.as_deref()),
         next: accounts.next,

@@ -21,7 +21,7 @@ fn exchange(path: &str) -> Exchange {
 
 fn add(store: &Store, id: &str, at: UnixMs, sender: Sender, source: &str) {
     let source = source.parse().unwrap();
-    store.trail().add_refused((id, at), (sender, source), || exchange(&format!("/{id}")));
+    store.trail().refused().add((id, at), (sender, source), || exchange(&format!("/{id}")));
 }
 
 fn login(name: &str) -> Sender {
@@ -125,7 +125,7 @@ async fn long_requests_without_an_account_lose_their_body_and_answer() {
             refusal: Some("tokenInvalid".to_owned()),
             ..exchange(&"/\"".repeat(100))
         };
-        store.trail().add_refused((id, NOW), (sender, "192.0.2.7".parse().unwrap()), exchange);
+        store.trail().refused().add((id, NOW), (sender, "192.0.2.7".parse().unwrap()), exchange);
     };
     // Each of these characters is six in JSON.
     let long = "\u{1}".repeat(700);
@@ -236,7 +236,7 @@ async fn requests_wait_while_the_store_is_busy_and_are_stored_once() {
     for at in 0..2_000 {
         add(&busy, &format!("r-{at}"), NOW, Sender::Unknown, &format!("192.0.2.{}", at % 7));
     }
-    assert_eq!(busy.trail().refused_dropped(), 1_500);
+    assert_eq!(busy.trail().refused().dropped(), 1_500);
     busy.trail().write_refused().await.unwrap_err();
     // Guesses leave room for an account.
     add(&busy, "late", NOW, Sender::Account(account(&fixture).await), "192.0.2.1");
