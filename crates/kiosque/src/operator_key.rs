@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anyhow::{Context, bail};
 use kiosque_clock::Entropy;
 use kiosque_model::{KeyEntry, KeyName, OperatorKey, Rights, Zone};
-use kiosque_store::{CreatedKey, KeyHolder, RevokedKey, Store};
+use kiosque_store::{CreatedKey, KeyHolder, Store};
 use serde_json::{Value, json};
 
 use crate::args::KeyWhat;
@@ -60,8 +60,8 @@ async fn create(store: &Store, name: KeyName, rights: Rights) -> anyhow::Result<
 
 async fn revoke(store: &Store, name: KeyName) -> anyhow::Result<()> {
     match store.operators().revoke_key(name.clone(), acting::by("operator-key revoke")).await? {
-        RevokedKey::Revoked => print_line!("revoked {name}"),
-        RevokedKey::Unknown => bail!("there is no active key named {name}"),
+        true => print_line!("revoked {name}"),
+        false => bail!("there is no active key named {name}"),
     }
 }
 

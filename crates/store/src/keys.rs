@@ -75,15 +75,6 @@ pub enum CreatedKey {
     NameTaken(UnixMs),
 }
 
-/// The outcome of revoking a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RevokedKey {
-    /// The key is no longer valid.
-    Revoked,
-    /// No live key has the name.
-    Unknown,
-}
-
 impl Operators<'_> {
     /// Returns the holder of a key that is used now, if the key is live, and whether to store the
     /// use.
@@ -128,22 +119,23 @@ impl Operators<'_> {
     }
 
     /// Revokes the live key with that name. No request that starts afterwards is accepted with it.
+    /// Returns whether there was one.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn revoke_key(self, name: KeyName, by: ActedBy) -> Result<RevokedKey, Error> {
+    pub async fn revoke_key(self, name: KeyName, by: ActedBy) -> Result<bool, Error> {
         let revoke = async move |write: &Write<'_>| {
             write.wait_for_earlier_leases().await?;
             // This key cannot be creating another one meanwhile.
             write.take_layout_lock().await?;
             let revoked = write.execute(&REVOKE_KEY, &[name.as_str().into(), by.at.into()]).await?;
             if revoked == 0 {
-                return Ok(RevokedKey::Unknown);
+                return Ok(false);
             }
             let key_name = Some(name.to_string());
             let details = AuditDetails { key_name, ..AuditDetails::default() };
             audit::act(write, &Act::new(AuditEvent::KeyRevoked, details), &by).await?;
-            Ok(RevokedKey::Revoked)
+            Ok(true)
         };
         self.0.db.write(Deadline::OfRequest, revoke).await
     }

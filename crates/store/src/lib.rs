@@ -106,7 +106,7 @@ pub use inventory::{
     OrdersOf, Passwords, RateKey, SaleTimes,
 };
 pub use json_records::JsonRecords;
-pub use keys::{CreatedKey, KeyHolder, KeyUse, RevokedKey};
+pub use keys::{CreatedKey, KeyHolder, KeyUse};
 pub use known_sources::SourceStatus;
 pub use listing::{Listed, Listing};
 pub use metadata::marker_of_unopened;

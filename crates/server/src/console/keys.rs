@@ -3,7 +3,7 @@
 use kiosque_console::keys::{self as view, Keys, NewKey, Outcome};
 use kiosque_console::sort::{PARAMETER, Sort};
 use kiosque_model::{KeyEntry, KeyName, OperatorKey, Rights};
-use kiosque_store::{CreatedKey, KeyHolder, Oversight, RevokedKey};
+use kiosque_store::{CreatedKey, KeyHolder, Oversight};
 
 use super::choices::{format, sort};
 use super::fields::Fields;
@@ -79,8 +79,8 @@ async fn revoke(caller: &SignedIn<'_>, form: &Fields) -> Result<Outcome, Failure
     let Ok(name) = KeyName::parse(given.clone()) else { return Ok(Outcome::Unknown(given)) };
     let app = caller.call.app;
     Ok(match app.store.operators().revoke_key(name, caller.acted_by()).await? {
-        RevokedKey::Revoked => Outcome::Revoked(given),
-        RevokedKey::Unknown => Outcome::Unknown(given),
+        true => Outcome::Revoked(given),
+        false => Outcome::Unknown(given),
     })
 }
 
