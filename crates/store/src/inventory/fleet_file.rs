@@ -1,17 +1,29 @@
 //! The stored fleet as a fleet file: applied again, it changes nothing.
 
-use kiosque_contract::FleetFile;
+use kiosque_contract::{FleetFile, FleetGroup, FleetProduct};
 use kiosque_model::UnixMs;
 use kiosque_model::fleet::{EntryId, EntryKind};
 
 use super::accounts::{Passwords, fleet_accounts};
 use super::devices::fleet_devices;
-use super::groups::fleet_groups;
-use super::products::fleet_products;
 use super::{Listed, Listing};
 use crate::db::{Deadline, Read};
 use crate::error::Error;
+use crate::sql::{row, statements};
 use crate::views::Inventory;
+
+row! {
+    for FleetGroup { id, name, active }
+    for FleetProduct { id, name, category, currency, default_price }
+}
+
+statements! {
+    GROUPS(after, count) -> FleetGroup = "select group_id as id, group_name as name, active
+        from groups where group_id > $after order by group_id limit $count";
+    PRODUCTS(after, count) -> FleetProduct = "select goods_id as id, goods_name as name, category,
+            currency, default_price
+        from products where goods_id > $after order by goods_id limit $count";
+}
 
 /// A part of the fleet.
 #[derive(Clone, Debug, Default)]
@@ -53,25 +65,28 @@ async fn part(
     let (mut fleet, mut left) = (FleetFile::default(), listing.limit);
     loop {
         let of_kind = Listing { after: Some(key.id), limit: left };
-        let next = match key.kind {
+        let (next, following) = match key.kind {
             EntryKind::Group => {
-                taken(fleet_groups(read, &of_kind).await?, &mut fleet.group, &mut left)
+                let part = of_kind.read(read, &GROUPS, &[], |one: &FleetGroup| &one.id).await?;
+                (taken(part, &mut fleet.group, &mut left), Some(EntryKind::Account))
             }
             EntryKind::Account => {
                 let part = fleet_accounts(read, &of_kind, passwords).await?;
-                taken(part, &mut fleet.account, &mut left)
+                (taken(part, &mut fleet.account, &mut left), Some(EntryKind::Product))
             }
             EntryKind::Product => {
-                taken(fleet_products(read, &of_kind).await?, &mut fleet.product, &mut left)
+                let part = of_kind.read(read, &PRODUCTS, &[], |one: &FleetProduct| &one.id).await?;
+                (taken(part, &mut fleet.product, &mut left), Some(EntryKind::Device))
             }
             EntryKind::Device => {
-                taken(fleet_devices(read, &of_kind, now).await?, &mut fleet.device, &mut left)
+                let part = fleet_devices(read, &of_kind, now).await?;
+                (taken(part, &mut fleet.device, &mut left), None)
             }
         };
         if let Some(id) = next {
             return Ok(FleetPart { fleet, next: Some(EntryId::new(key.kind, id)) });
         }
-        match next_kind(key.kind).map(|kind| EntryId::new(kind, "")) {
+        match following.map(|kind| EntryId::new(kind, "")) {
             Some(following) if left > 0 => key = following,
             next => return Ok(FleetPart { fleet, next }),
         }
@@ -84,14 +99,4 @@ fn taken<T>(part: Listed<T>, list: &mut Vec<T>, left: &mut usize) -> Option<Stri
     *left = left.saturating_sub(part.entries.len());
     list.extend(part.entries);
     part.next
-}
-
-/// Returns the kind that follows another one in a fleet file; `None` after devices.
-fn next_kind(kind: EntryKind) -> Option<EntryKind> {
-    match kind {
-        EntryKind::Group => Some(EntryKind::Account),
-        EntryKind::Account => Some(EntryKind::Product),
-        EntryKind::Product => Some(EntryKind::Device),
-        EntryKind::Device => None,
-    }
 }

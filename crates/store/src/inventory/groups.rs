@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use kiosque_contract::FleetGroup;
 use kiosque_contract::inventory::GroupItem;
 use kiosque_model::{GroupId, GroupNo, UnixMs};
 
@@ -76,18 +75,6 @@ impl Inventory<'_> {
 
 async fn group_rows(read: &Read<'_>, listing: &Listing) -> Result<Listed<GroupRow>, Error> {
     listing.read(read, &GROUPS, &[], |row: &GroupRow| &row.group_id).await
-}
-
-/// Returns a part of the groups as entries of a fleet file.
-pub(super) async fn fleet_groups(
-    read: &Read<'_>,
-    listing: &Listing,
-) -> Result<Listed<FleetGroup>, Error> {
-    Ok(group_rows(read, listing).await?.map(|row| FleetGroup {
-        id: row.group_id,
-        name: Some(row.group_name),
-        active: Some(row.active),
-    }))
 }
 
 async fn list(read: &Read<'_>, listing: &Listing, now: UnixMs) -> Result<Listed<GroupItem>, Error> {

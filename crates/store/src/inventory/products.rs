@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use kiosque_contract::FleetProduct;
 use kiosque_contract::inventory::ProductItem;
 
 use super::{Listed, Listing};
@@ -24,7 +23,9 @@ impl Inventory<'_> {
     /// # Errors
     /// The store failed.
     pub async fn products(self, listing: Listing) -> Result<Listed<ProductItem>, Error> {
-        let list = async move |read: &Read<'_>| list(read, &listing).await;
+        let list = async move |read: &Read<'_>| {
+            listing.read(read, &PRODUCTS, &[], |row: &ProductItem| &row.goods_id).await
+        };
         self.0.db.read(Deadline::OfRequest, list).await
     }
 
@@ -41,22 +42,4 @@ impl Inventory<'_> {
         };
         self.0.db.read(Deadline::OfRequest, find).await
     }
-}
-
-async fn list(read: &Read<'_>, listing: &Listing) -> Result<Listed<ProductItem>, Error> {
-    listing.read(read, &PRODUCTS, &[], |row: &ProductItem| &row.goods_id).await
-}
-
-/// Returns a part of the products as entries of a fleet file.
-pub(super) async fn fleet_products(
-    read: &Read<'_>,
-    listing: &Listing,
-) -> Result<Listed<FleetProduct>, Error> {
-    Ok(list(read, listing).await?.map(|product| FleetProduct {
-        id: product.goods_id,
-        name: Some(product.goods_name),
-        category: Some(product.category),
-        currency: Some(product.currency),
-        default_price: product.default_price,
-    }))
 }
