@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::fleet::{self, DeviceRow};
 use crate::sql::{row, statements};
 use crate::views::Inventory;
-use periods::{DevicePeriods, Periods};
+use periods::{DevicePeriods, device_periods};
 pub use search::{DeviceSearch, FoundDevice, FoundDevices};
 
 row! {
@@ -62,9 +62,9 @@ impl Inventory<'_> {
         let list = async move |read: &Read<'_>| {
             let rows = rows(read, group.as_ref(), &listing, now).await?;
             let keys = numbers(rows.entries.iter().map(|row| row.device_no));
-            let mut periods = Periods::read(read, &keys, &activity).await?;
+            let mut periods = device_periods(read, &keys, &activity).await?;
             Ok(rows.map(|row| {
-                let periods = periods.take(row.device_no);
+                let periods = periods.remove(&row.device_no).unwrap_or_default();
                 item(row, &periods, now)
             }))
         };
@@ -85,7 +85,8 @@ impl Inventory<'_> {
             let code = [code.as_str().into()];
             let Some(row) = read.one::<DeviceRow>(&DEVICE, &code).await? else { return Ok(None) };
             let key = numbers([row.device_no]);
-            let periods = Periods::read(read, &key, &activity).await?.take(row.device_no);
+            let periods = device_periods(read, &key, &activity).await?.remove(&row.device_no);
+            let periods = periods.unwrap_or_default();
             let aisles = read.all(&AISLES, &[row.device_no.into()]).await?;
             let ends = periods.all.iter().skip(1).map(|next| Some(next.since.0));
             let owners = periods.all.iter().zip(ends.chain([None])).map(|(period, until)| {

@@ -36,32 +36,23 @@ pub(super) struct DevicePeriods {
     pub(super) ledgers: Vec<(GroupNo, DeviceLedger)>,
 }
 
-/// The periods of some devices.
-pub(super) struct Periods(HashMap<DeviceNo, DevicePeriods>);
-
-impl Periods {
-    pub(super) async fn read(
-        read: &Read<'_>,
-        devices: &[[Value<'_>; 1]],
-        activity: &Activity,
-    ) -> Result<Periods, Error> {
-        let periods = periods_of(read, devices).await?.into_iter();
-        let periods =
-            periods.map(|(device, all)| (device, DevicePeriods { all, ..<_>::default() }));
-        let mut periods: HashMap<DeviceNo, DevicePeriods> = periods.collect();
-        for row in read.all_of(&LEDGERS, devices, &[]).await? {
-            let LedgerRow { device_no, group_no, mut ledger } = row;
-            let last_active = ledger.last_active_timestamp.map(UnixMs);
-            let last_active = activity.merged((group_no, device_no), last_active);
-            ledger.last_active_timestamp = last_active.map(|at| at.0);
-            periods.entry(device_no).or_default().ledgers.push((group_no, ledger));
-        }
-        Ok(Periods(periods))
+/// Returns the periods and the ledgers of devices.
+pub(super) async fn device_periods(
+    read: &Read<'_>,
+    devices: &[[Value<'_>; 1]],
+    activity: &Activity,
+) -> Result<HashMap<DeviceNo, DevicePeriods>, Error> {
+    let periods = periods_of(read, devices).await?.into_iter();
+    let periods = periods.map(|(device, all)| (device, DevicePeriods { all, ..<_>::default() }));
+    let mut periods: HashMap<DeviceNo, DevicePeriods> = periods.collect();
+    for row in read.all_of(&LEDGERS, devices, &[]).await? {
+        let LedgerRow { device_no, group_no, mut ledger } = row;
+        let last_active = ledger.last_active_timestamp.map(UnixMs);
+        let last_active = activity.merged((group_no, device_no), last_active);
+        ledger.last_active_timestamp = last_active.map(|at| at.0);
+        periods.entry(device_no).or_default().ledgers.push((group_no, ledger));
     }
-
-    pub(super) fn take(&mut self, device: DeviceNo) -> DevicePeriods {
-        self.0.remove(&device).unwrap_or_default()
-    }
+    Ok(periods)
 }
 
 impl DevicePeriods {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kiosque_contract::inventory::DeviceItem;
 use kiosque_model::{Day, DeviceNo, DeviceState, GroupId, GroupNo, UnixMs};
 
-use super::periods::{DevicePeriods, Periods};
+use super::periods::{DevicePeriods, device_periods};
 use super::{DeviceRow, Listing, item, numbers, rows};
 use crate::activity::Activity;
 use crate::db::{Deadline, Read};
@@ -141,10 +141,10 @@ async fn matching(
         let named: Vec<DeviceRow> =
             part.entries.into_iter().filter(|row| search.names(row)).collect();
         let keys = numbers(named.iter().map(|row| row.device_no));
-        let mut periods = Periods::read(read, &keys, activity).await?;
+        let mut periods = device_periods(read, &keys, activity).await?;
         for row in named {
             let number = row.device_no;
-            let periods = periods.take(number);
+            let periods = periods.remove(&number).unwrap_or_default();
             let item = item(row, &periods, now);
             let state = state_of(&item, &inactive, search.online);
             if search.state.is_some_and(|wanted| wanted != state) {
