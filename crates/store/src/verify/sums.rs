@@ -16,7 +16,7 @@ use crate::record::sale_figures;
 use crate::record::stored::{StoredOrder, order_columns};
 use crate::sql::statements;
 use crate::sums::device_block::{BlockSums, each_device, each_product, each_seller};
-use crate::sums::{BlockRow, DayRow, NO_SALE, Sums, figures};
+use crate::sums::{BlockDay, BlockRow, DayRow, NO_SALE, Sums, figures};
 
 statements! {
     DAYS_WITH_SUMS(group_no) -> Day = "select day from sales_by_day where group_no = $group_no
@@ -45,15 +45,10 @@ statements! {
     DEVICE_CODES() -> (DeviceNo, String) = "select device_no, device_code from devices";
 }
 
-/// The key of a sum within a day of a group: of the day, a device, a product of a block, or a
-/// product of a device. Absent parts are `None`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct SumKey {
-    device: Option<DeviceNo>,
-    goods_id: Option<String>,
-    device_block: Option<i64>,
-    currency: String,
-}
+/// The key of a sum within a day of a group, of the day, a device, a product of a block, or a
+/// product of a device: the device, the `goodsId`, the device block and the currency. Absent parts
+/// are `None`.
+type SumKey = (Option<DeviceNo>, Option<String>, Option<i64>, String);
 
 /// The figures of sums, in the order in which they are stored.
 type SumTable = BTreeMap<SumKey, Vec<i64>>;
@@ -136,18 +131,17 @@ impl Recount<'_> {
 
     /// Checks that an order that is not a sale by its columns is not one by its record either.
     async fn check_unsold_orders(&self, verified: &mut Verified) -> Result<(), Error> {
-        let Verified { differences, refunding, .. } = verified;
         self.read
             .each(&UNSOLD_ORDERS, &[self.group.number.into()], |row| {
                 let error = match row.read::<StoredOrder<'_>>() {
                     Ok(order) => {
-                        *refunding += i64::from(sale_figures::is_refunding(order.sale));
+                        verified.refunding += i64::from(sale_figures::is_refunding(order.sale));
                         unsold_error(&order, self.dictionaries)
                             .map(|error| self.name(&order, error))
                     }
                     Err(error) => Some(self.unreadable(error)?),
                 };
-                differences.extend(error);
+                verified.differences.extend(error);
                 Ok(())
             })
             .await
@@ -214,40 +208,34 @@ impl Recount<'_> {
         let mut sums = Sums::default();
         let group = self.group.number;
         let (start, end) = (self.zone.start_of(day), self.zone.start_of(day.next()));
-        let Verified {
-            differences,
-            refunding,
-            by_other_rules,
-            days_by_other_rules,
-            names_without_sale,
-            ..
-        } = verified;
         self.read
             .each(&SALES, &[group.into(), start.into(), end.into()], |row| {
                 let order: StoredOrder<'_> = match row.read() {
                     Ok(order) => order,
                     Err(error) => {
-                        differences.push(self.unreadable(error)?);
+                        verified.differences.push(self.unreadable(error)?);
                         return Ok(());
                     }
                 };
-                *refunding += i64::from(sale_figures::is_refunding(order.sale));
+                verified.refunding += i64::from(sale_figures::is_refunding(order.sale));
                 match sale_and_error((&order, self.dictionaries), self.zone) {
                     Ok((sale, error)) => {
                         sums.count(self.zone, order.device_no, &sale, 1);
-                        remove_names_of(&sale, names_without_sale);
+                        remove_names_of(&sale, &mut verified.names_without_sale);
                         match error {
                             Some((error, Some(recorded))) => {
-                                by_other_rules.push(self.name(&order, error));
+                                verified.by_other_rules.push(self.name(&order, error));
                                 if recorded != day {
-                                    days_by_other_rules.extend([recorded, day]);
+                                    verified.days_by_other_rules.extend([recorded, day]);
                                 }
                             }
-                            Some((error, None)) => differences.push(self.name(&order, error)),
+                            Some((error, None)) => {
+                                verified.differences.push(self.name(&order, error))
+                            }
                             None => {}
                         }
                     }
-                    Err(error) => differences.push(self.name(&order, error.reason())),
+                    Err(error) => verified.differences.push(self.name(&order, error.reason())),
                 }
                 Ok(())
             })
@@ -298,10 +286,10 @@ impl Recount<'_> {
         }
     }
 
-    fn describe(&self, key: &SumKey) -> String {
-        let device = key.device.map(|device| self.describe_device(device));
-        let block = key.device_block.map(|block| format!("device block {block}"));
-        let parts = [device, key.goods_id.clone(), block, Some(key.currency.clone())];
+    fn describe(&self, (device, goods_id, block, currency): &SumKey) -> String {
+        let device = device.map(|device| self.describe_device(device));
+        let block = block.map(|block| format!("device block {block}"));
+        let parts = [device, goods_id.clone(), block, Some(currency.clone())];
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
@@ -380,18 +368,19 @@ fn counted_by_day(sums: &Sums) -> SumTable {
 
 fn counted_by_device(sums: &Sums) -> SumTable {
     let mut table = SumTable::new();
-    for (key, sums) in &sums.by_device {
-        let BlockSums { devices, products } = sums;
-        let of_device = devices.iter().map(|(device, figures)| (*device, figures.to_vec()));
-        table
-            .extend(of_device.map(|(device, figures)| (device_key(device, key.currency), figures)));
+    for (BlockDay { block, currency, .. }, BlockSums { devices, products }) in &sums.by_device {
+        let currency = || (*currency).to_owned();
+        for (device, figures) in devices {
+            table.insert((Some(*device), None, None, currency()), figures.to_vec());
+        }
         for (goods_id, sellers) in products {
             let mut totals = vec![0, 0];
             for (device, figures) in sellers {
                 totals.iter_mut().zip(figures).for_each(|(total, figure)| *total += figure);
-                table.insert(seller_key(goods_id, *device, key.currency), figures.to_vec());
+                let key = (Some(*device), Some(goods_id.clone()), None, currency());
+                table.insert(key, figures.to_vec());
             }
-            table.insert(product_key(goods_id, key.block, key.currency), totals);
+            table.insert((None, Some(goods_id.clone()), Some(*block), currency()), totals);
         }
     }
     table
@@ -400,33 +389,22 @@ fn counted_by_device(sums: &Sums) -> SumTable {
 /// Adds the sums of a stored row.
 fn add_stored(table: &mut SumTable, row: &BlockRow<'_>) -> Result<(), Error> {
     let BlockRow { device_block: block, currency, devices, products, .. } = *row;
+    let currency = || currency.to_owned();
     each_device(devices, block, |device, figures| {
-        table.insert(device_key(device, currency), figures.to_vec());
+        table.insert((Some(device), None, None, currency()), figures.to_vec());
     })?;
     each_product(products, |product| {
-        let goods_id = product.goods_id()?;
-        table.insert(product_key(goods_id, block, currency), product.figures.to_vec());
+        let goods_id = Some(product.goods_id()?.to_owned());
+        let key = (None, goods_id.clone(), Some(block), currency());
+        table.insert(key, product.figures.to_vec());
         each_seller(product.sellers, block, |device, figures| {
-            table.insert(seller_key(goods_id, device, currency), figures.to_vec());
+            table.insert((Some(device), goods_id.clone(), None, currency()), figures.to_vec());
         })
     })
 }
 
 fn day_key(currency: &str) -> SumKey {
-    SumKey { currency: currency.to_owned(), ..SumKey::default() }
-}
-
-fn device_key(device: DeviceNo, currency: &str) -> SumKey {
-    SumKey { device: Some(device), ..day_key(currency) }
-}
-
-fn product_key(goods_id: &str, block: i64, currency: &str) -> SumKey {
-    let goods_id = Some(goods_id.to_owned());
-    SumKey { goods_id, device_block: Some(block), ..day_key(currency) }
-}
-
-fn seller_key(goods_id: &str, device: DeviceNo, currency: &str) -> SumKey {
-    SumKey { goods_id: Some(goods_id.to_owned()), ..device_key(device, currency) }
+    (None, None, None, currency.to_owned())
 }
 
 #[cfg(test)]
