@@ -116,9 +116,9 @@ impl Intake<'_> {
     ///
     /// # Errors
     /// The store failed; then no order of the batch was stored.
-    pub async fn receive<B: AsRef<[Incoming]> + Send + Sync + ?Sized + 'static>(
+    pub async fn receive(
         self,
-        batch: Arc<B>,
+        batch: Arc<Vec<Incoming>>,
         owners: Arc<Mutex<Owners>>,
         options: ReceiveOptions,
     ) -> Result<Vec<OrderOutcome>, Error> {
@@ -128,7 +128,7 @@ impl Intake<'_> {
             let history = opening.history(write);
             let (options, zone, dictionaries) = (&options, &zone, &*dictionaries);
             let writer = BatchWriter { write, options, zone, history, dictionaries };
-            writer.write((*batch).as_ref(), &owners).await
+            writer.write(&batch, &owners).await
         });
         Ok(self.committed(stored.await?).await)
     }

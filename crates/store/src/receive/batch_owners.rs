@@ -15,16 +15,15 @@ impl Intake<'_> {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn cache_owners<B: AsRef<[Incoming]> + Send + Sync + ?Sized + 'static>(
+    pub async fn cache_owners(
         self,
         owners: Arc<tokio::sync::Mutex<Owners>>,
-        batch: Arc<B>,
+        batch: Arc<Vec<Incoming>>,
     ) -> Result<(), Error> {
         let mut owners = owners.lock_owned().await;
         let load = async move |read: &Read<'_>| {
             owners.refresh(read).await?;
-            let batch = (*batch).as_ref().iter();
-            owners.load(read, batch.map(|order| order.device_code.as_str())).await
+            owners.load(read, batch.iter().map(|order| order.device_code.as_str())).await
         };
         self.0.db.read(Deadline::OfRequest, load).await
     }
@@ -35,16 +34,15 @@ impl Intake<'_> {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn separable_groups<B: AsRef<[Incoming]> + Send + Sync + ?Sized + 'static>(
+    pub async fn separable_groups(
         self,
         owners: &Arc<tokio::sync::Mutex<Owners>>,
-        batch: &Arc<B>,
+        batch: &Arc<Vec<Incoming>>,
     ) -> Result<Vec<Option<GroupNo>>, Error> {
-        let orders = (**batch).as_ref();
-        let has_all = owners.lock().await.has_all_of(orders);
+        let has_all = owners.lock().await.has_all_of(batch);
         if !has_all {
             self.cache_owners(Arc::clone(owners), Arc::clone(batch)).await?;
         }
-        Ok(owners.lock().await.first_groups(orders))
+        Ok(owners.lock().await.first_groups(batch))
     }
 }
