@@ -56,8 +56,8 @@ impl Intake<'_> {
         options: ReceiveOptions,
         by: ActedBy,
     ) -> Result<Vec<OrderOutcome>, ApplyError> {
-        let mut outcomes = vec![OrderOutcome::NotReached; batch.len()];
-        let mut indexes: Vec<usize> = (0..batch.len()).collect();
+        // Those that are not stored so far are attempted no more.
+        let mut outcomes = vec![OrderOutcome::Accepted; batch.len()];
         let NeededEntries { fleet, of_orders } = needed;
         let (zone, opening) = (self.0.zone.clone(), self.0.opening);
         let dictionaries = Arc::clone(&self.0.dictionaries);
@@ -79,18 +79,13 @@ impl Intake<'_> {
                 Err(Ended::Unneeded(decided)) => (false, decided),
                 Err(Ended::Failed(error)) => return Err(error),
             };
-            for (index, outcome) in indexes.iter().zip(&decided) {
-                if let Some(slot) = outcomes.get_mut(*index) {
-                    slot.clone_from(outcome);
-                }
-            }
+            let attempted = outcomes.iter_mut().filter(|outcome| outcome.is_stored());
+            attempted.zip(&decided).for_each(|(outcome, decided)| outcome.clone_from(decided));
             if done {
                 return Ok(outcomes);
             }
             // An order that is not stored does not affect the others: without it, they are decided
             // in the same way.
-            let mut keep = decided.iter().map(OrderOutcome::is_stored);
-            indexes.retain(|_| keep.next().unwrap_or_default());
             attempt.retain(&decided);
         }
     }
