@@ -10,6 +10,7 @@ use kiosque_model::DeviceNo;
 use crate::cooperative::yield_if_due;
 use crate::db::{Read, Write};
 use crate::error::Error;
+use crate::json_records::json;
 use crate::sql::{Value, numbers, row, statements};
 
 row! {
@@ -84,19 +85,14 @@ pub(crate) async fn outdated(read: &Read<'_>) -> Result<Vec<String>, Error> {
         let params = [last.into(), DEVICES_PER_STEP.into()];
         let devices: Vec<DeviceNo> = read.all(&DEVICES_AFTER, &params).await?;
         let Some(&end) = devices.last() else { return Ok(found) };
-        found.extend(outdated_of(read, &devices).await?.into_iter().map(|made| made.code));
+        let rows = numbers(devices.iter().copied());
+        let stored = read.all_of(&STORED_OF, &rows, &[]).await?;
+        let stored: HashMap<DeviceNo, String> = stored.into_iter().collect();
+        let mut made = elements(read, &devices).await?;
+        made.retain(|made| stored.get(&made.device) != Some(&made.element));
+        found.extend(made.into_iter().map(|made| made.code));
         last = end;
     }
-}
-
-/// Returns the elements of devices that differ from the stored ones.
-async fn outdated_of(read: &Read<'_>, devices: &[DeviceNo]) -> Result<Vec<Made>, Error> {
-    let rows = numbers(devices.iter().copied());
-    let stored = read.all_of(&STORED_OF, &rows, &[]).await?;
-    let stored: HashMap<DeviceNo, String> = stored.into_iter().collect();
-    let mut made = elements(read, devices).await?;
-    made.retain(|made| stored.get(&made.device) != Some(&made.element));
-    Ok(made)
 }
 
 async fn elements(read: &Read<'_>, devices: &[DeviceNo]) -> Result<Vec<Made>, Error> {
@@ -116,8 +112,7 @@ fn elements_of(lines: Vec<LineRow>) -> Result<Vec<Made>, Error> {
             let line = lines.next_if(|line| line.device_no == device_no);
             next = line.and_then(|line| line.placed);
         }
-        let element = serde_json::to_string(&device)
-            .map_err(|error| Error::Data(format!("aisles of {}: {error}", device.device_code)))?;
+        let element = json(&device)?;
         made.push(Made { device: device_no, code: device.device_code, element });
     }
     Ok(made)

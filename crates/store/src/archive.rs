@@ -170,8 +170,7 @@ impl Upkeep<'_> {
         returning: Returning,
     ) -> Result<Archived, ArchiveError> {
         let plan = async move |read: &Read<'_>| {
-            let last = metadata::last_or_zero(read, metadata::ARCHIVED_BEFORE).await?;
-            let last = UnixMs(last);
+            let last = UnixMs(metadata::last_or_zero(read, metadata::ARCHIVED_BEFORE).await?);
             Ok::<_, Error>((last, boundaries(read, before, now, before < last).await?))
         };
         let (last, boundaries) = self.0.db.read(Deadline::None, plan).await?;

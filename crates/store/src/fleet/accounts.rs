@@ -74,7 +74,6 @@ pub(super) struct ChangedAccount<'a> {
     groups: Option<Vec<GroupNo>>,
     /// The ids of the groups before and after, in their order.
     pub(super) group_ids: [Vec<String>; 2],
-    lost_access: Option<AccountChange>,
 }
 
 /// A session that ended because its account lost its access.
@@ -154,7 +153,6 @@ impl Accounts {
                 changes.push(ChangedAccount {
                     number,
                     name: &entry.login_name,
-                    lost_access: old_row.and_then(|old| lost_access(old, &row)),
                     old: old_row.cloned(),
                     row,
                     groups: groups.filter(|_| new_ids != old_ids),
@@ -226,7 +224,8 @@ pub(super) async fn write(
     write.execute_each(&INSERT_ACCOUNT_GROUPS, rows, &[]).await?;
     let mut ended = Vec::new();
     for account in changes {
-        let Some(reason) = account.lost_access else { continue };
+        let old = account.old.as_ref();
+        let Some(reason) = old.and_then(|old| lost_access(old, &account.row)) else { continue };
         let live = sessions::end(write, account.number, now).await?;
         let name = account.name.as_str();
         ended.extend(live.map(|session| EndedSession {
