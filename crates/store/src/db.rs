@@ -444,7 +444,8 @@ impl Write<'_> {
 /// Maximum number of rows that a transaction of a purge deletes; other writers wait for it.
 const PURGED_PER_TRANSACTION: u32 = 500;
 
-/// Maximum number of bulk rows that one statement of PostgreSQL is given: they are in memory at once.
+/// Maximum number of bulk rows that one statement of PostgreSQL is given: they are in memory
+/// together.
 const ROWS_PER_STATEMENT: usize = 4_000;
 
 /// The rows of a statement that is not a bulk statement: one without values.

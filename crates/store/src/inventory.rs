@@ -28,5 +28,8 @@ pub(crate) use overview::{damage_found, order_count};
 pub use rates::RateKey;
 
 statements! {
-    [accounts, device_orders, devices, fleet_file, groups, orders, overview, products, rates, refill]
+    [
+        accounts, device_orders, devices, fleet_file, groups, orders, overview, products, rates,
+        refill
+    ]
 }
