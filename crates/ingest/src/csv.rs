@@ -33,14 +33,14 @@ use std::vec::IntoIter;
 use kiosque_model::fleet::{DeviceEntry, ProductEntry};
 use kiosque_model::time::Zone;
 
-use self::bound_mapping::{BoundMapping, CheckedRow};
+use self::bound_mapping::BoundMapping;
 use self::head::WithHead;
-use self::header::{Header, names_of};
+pub use self::header::Header;
+use self::header::names_of;
 pub use self::mapping::Mapping;
 pub use self::rates::{RatesError, ReadRates, read_rates};
-pub use self::rejected_rows::{RejectedFormat, RejectedRow};
-pub use self::row::ROW_MAX_BYTES;
-use self::row::{Row, Rows};
+use self::row::Rows;
+pub use self::row::{ROW_MAX_BYTES, Row};
 use self::row_groups::{RowGroups, SeenIds};
 pub(crate) use self::rows_of_orders::RowsOfOrders;
 use kiosque_contract::OrderLine;
@@ -49,6 +49,9 @@ use kiosque_contract::OrderLine;
 pub const ROWS_MAX: u64 = 1_000_000;
 /// The maximum size in memory of the rows that are grouped by order, in bytes.
 pub const GROUPED_MAX_BYTES: usize = 512 << 20;
+
+/// The longest reason, in bytes: a cell may be as long as a row.
+const REASON_MAX_BYTES: usize = 1_000;
 
 /// The reason of a row without a certain key. Corrected alone, in the file of rejected rows, it
 /// would replace the order that was stored without it.
@@ -61,7 +64,7 @@ pub struct MappedOrder {
     /// The line of the report where it begins, from 1.
     pub first_line: u64,
     /// Its rows.
-    pub(crate) rows: Vec<Row>,
+    pub rows: Vec<Row>,
     /// The order.
     pub order: OrderLine,
     /// The device to create if it is unknown, or why it cannot be created; `None` if the mapping
@@ -71,22 +74,21 @@ pub struct MappedOrder {
     pub products: Vec<ProductEntry>,
 }
 
-impl MappedOrder {
-    /// Returns the lines where its rows begin.
-    pub fn lines(&self) -> impl Iterator<Item = u64> {
-        self.rows.iter().map(|row| row.line)
-    }
-}
-
 /// Rows that are not an order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RejectedRows {
-    /// The lines where they begin.
-    pub lines: Vec<u64>,
+    /// The rows.
+    pub rows: Vec<Row>,
     /// The invalid lines and columns, and the expected values.
     pub reason: String,
-    /// The rows, with card and phone numbers masked.
-    pub rows: Vec<RejectedRow>,
+}
+
+impl RejectedRows {
+    fn new(rows: Vec<Row>, reason: &str) -> RejectedRows {
+        let end = reason.floor_char_boundary(REASON_MAX_BYTES);
+        let cut = if end < reason.len() { "…" } else { "" };
+        RejectedRows { rows, reason: format!("{}{cut}", &reason[..end]) }
+    }
 }
 
 /// Applies a mapping to a report. With `order.key`, rows stay in memory until the end, up to
@@ -140,7 +142,7 @@ pub struct Report<'m, R> {
     seen: SeenIds,
     groups: RowGroups,
     /// The remaining groups, after all rows are read.
-    ready: Option<IntoIter<Vec<CheckedRow>>>,
+    ready: Option<IntoIter<Vec<Row>>>,
     limits: Limits,
 }
 
@@ -161,16 +163,9 @@ impl<R> Report<'_, R> {
         self.rows.cut_line
     }
 
-    /// Returns an empty collection of rows, and the format in which they are written; `None` if the
-    /// report is empty.
+    /// Returns an empty collection of rows; `None` if the report is empty.
     pub(crate) fn rows_of_orders(&self) -> Option<RowsOfOrders> {
-        let header = &self.bound.as_ref()?.header;
-        let format = RejectedFormat {
-            columns: header.columns().to_vec(),
-            file: self.mapping.format.clone(),
-            has_numbers: self.mapping.columns.has_row_number,
-        };
-        Some(RowsOfOrders::new(Arc::clone(header), Arc::new(format)))
+        Some(RowsOfOrders::new(Arc::clone(&self.bound.as_ref()?.header)))
     }
 
     /// Returns each `[[skip]]` with the number of rows that it has left out so far.
@@ -209,7 +204,7 @@ impl<R: Read> Report<'_, R> {
                     return Some(Err(self.stop(line, &format!("cannot be read: {error}"))));
                 }
             };
-            let Some(row) = row else {
+            let Some(mut row) = row else {
                 self.ready = Some(std::mem::take(&mut self.groups).into_groups());
                 continue;
             };
@@ -217,30 +212,28 @@ impl<R: Read> Report<'_, R> {
                 let reason = format!("is more than the {} rows of one report", self.limits.rows);
                 return Some(Err(self.stop(row.line, &reason)));
             }
-            let checked = mapping.check(row);
-            if let Some(skip) = mapping.skipped_by(&checked) {
+            if let Ok(Some(number)) = mapping.header.number_in_report(&row) {
+                row.number = number;
+            }
+            if let Some(skip) = mapping.skipped_by(&row) {
                 self.left_out[skip] += 1;
             } else if self.mapping.order.key.is_empty() {
-                return Some(self.seen.assemble(mapping, vec![checked]));
-            } else if let Some(rejected) = self.add_to_group(mapping, checked) {
+                return Some(self.seen.assemble(mapping, vec![row]));
+            } else if let Some(rejected) = self.add_to_group(mapping, row) {
                 return Some(Err(rejected));
             }
         }
     }
 
     /// Adds a row to the group of its order, unless that is impossible.
-    fn add_to_group(
-        &mut self,
-        mapping: &BoundMapping<'_>,
-        checked: CheckedRow,
-    ) -> Option<RejectedRows> {
-        let line = checked.row.line;
-        match mapping.key(&checked) {
-            Some(key) => self.groups.add(key, checked),
+    fn add_to_group(&mut self, mapping: &BoundMapping<'_>, row: Row) -> Option<RejectedRows> {
+        let line = row.line;
+        match mapping.key(&row) {
+            Some(key) => self.groups.add(key, row),
             None => {
-                let reason = checked.error.clone().unwrap_or_else(|| mapping.no_key(&checked.row));
+                let reason = mapping.row_error(&row).unwrap_or_else(|| mapping.no_key(&row));
                 let reason = format!("line {line}: {reason}; {OF_ANY_ORDER}");
-                return Some(mapping.reject([&checked], &reason));
+                return Some(RejectedRows::new(vec![row], &reason));
             }
         }
         let bytes = self.limits.grouped_bytes;
@@ -260,10 +253,7 @@ impl<R: Read> Report<'_, R> {
         } else {
             "no row of the report is imported; split it, keeping the rows of each order together"
         };
-        RejectedRows {
-            lines: vec![line],
-            reason: format!("line {line}: {reason}: {consequence}"),
-            rows: vec![RejectedRow::default()],
-        }
+        let row = Row { line, ..Row::default() };
+        RejectedRows::new(vec![row], &format!("line {line}: {reason}: {consequence}"))
     }
 }

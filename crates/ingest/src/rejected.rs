@@ -10,7 +10,7 @@ use kiosque_model::{Zone, ids};
 use kiosque_store::Incoming;
 use serde_json::{Value, json};
 
-use super::csv::{RejectedFormat, RejectedRow};
+use super::csv::Header;
 use super::export::line_of_record;
 use super::masking::{mask_fields, masked_reason, masked_text};
 use super::ndjson::RawLine;
@@ -67,8 +67,13 @@ pub enum Content {
     Order(Value),
     /// Text that is not a JSON object.
     Text(String),
-    /// The rows of a CSV report, and the format in which they are written.
-    Rows(Vec<RejectedRow>, Arc<RejectedFormat>),
+    /// The rows of a CSV report, as they are written.
+    Rows {
+        /// The header of the report.
+        header: Arc<Header>,
+        /// The rows, each with its line end.
+        lines: Vec<u8>,
+    },
 }
 
 impl Rejected {
@@ -109,7 +114,7 @@ impl Rejected {
     pub fn message(&self) -> String {
         match self.content {
             // The reason of rows includes their lines, of which there may be several.
-            Content::Rows(..) => self.reason.to_string(),
+            Content::Rows { .. } => self.reason.to_string(),
             _ => format!("line {}: {}", self.line, self.reason),
         }
     }
@@ -117,7 +122,7 @@ impl Rejected {
     /// Returns the first line of a file of such entries; `None` for lines of NDJSON.
     pub fn file_header(&self) -> Option<Vec<u8>> {
         match &self.content {
-            Content::Rows(_, format) => Some(format.header()),
+            Content::Rows { header, .. } => Some(header.header_of_rejected()),
             Content::Order(_) | Content::Text(_) => None,
         }
     }
@@ -125,10 +130,10 @@ impl Rejected {
     /// Returns the lines of the rejected file, to correct and import again: rows of a report, or a
     /// line of NDJSON.
     pub fn file_lines(&self) -> Vec<u8> {
-        if let Content::Rows(rows, format) = &self.content {
-            return rows.iter().flat_map(|row| format.row(row, &self.reason)).collect();
+        match &self.content {
+            Content::Rows { lines, .. } => lines.clone(),
+            _ => format!("{}\n", self.to_json()).into_bytes(),
         }
-        format!("{}\n", self.to_json()).into_bytes()
     }
 
     /// Returns the line as reported, without its content, which the sender has. Long texts are
@@ -147,7 +152,7 @@ impl Rejected {
         match &self.content {
             Content::Order(order) => object["order"] = order.clone(),
             Content::Text(text) => object["text"] = text.clone().into(),
-            Content::Rows(..) => {}
+            Content::Rows { .. } => {}
         }
         object
     }

@@ -7,7 +7,7 @@ use kiosque_model::fleet::ProductEntry;
 use kiosque_model::money::{MINOR_MAX, Minor};
 use kiosque_model::order::line_pay_amount_following;
 
-use super::bound_mapping::{BoundMapping, CheckedRow};
+use super::bound_mapping::BoundMapping;
 use super::fields::{Field, FieldValue};
 use super::row::Row;
 use super::row_values::RowValues;
@@ -21,18 +21,18 @@ use kiosque_contract::{Object, OrderLine, OrderLineItem};
 /// The rows, with everything that is wrong with them.
 pub(super) fn assemble(
     mapping: &BoundMapping<'_>,
-    rows: Vec<CheckedRow>,
+    rows: Vec<Row>,
 ) -> Result<MappedOrder, RejectedRows> {
     let mut errors = Vec::new();
     let is_keyed = !mapping.mapping.order.key.is_empty();
-    let of_any_order = rows.iter().find(|checked| is_keyed && mapping.is_misshapen(&checked.row));
-    errors.extend(of_any_order.map(|one| format!("line {}: {OF_ANY_ORDER}", one.row.line)));
+    let of_any_order = rows.iter().find(|row| is_keyed && mapping.is_misshapen(row));
+    errors.extend(of_any_order.map(|row| format!("line {}: {OF_ANY_ORDER}", row.line)));
     let mut first: Option<(&Row, RowValues)> = None;
     let (mut lines, mut products) = (Vec::new(), Vec::<ProductEntry>::new());
     let mut product_ids = HashSet::new();
-    for CheckedRow { row, error } in &rows {
-        let values = match error {
-            Some(error) => Err(vec![error.clone()]),
+    for row in &rows {
+        let values = match mapping.row_error(row) {
+            Some(error) => Err(vec![error]),
             None => RowValues::read(mapping, row),
         };
         let mut values = match values {
@@ -51,13 +51,13 @@ pub(super) fn assemble(
         }
     }
     let Some((first, RowValues { order, device, .. })) = first.filter(|_| errors.is_empty()) else {
-        return Err(mapping.reject(&rows, &errors.join("; ")));
+        return Err(RejectedRows::new(rows, &errors.join("; ")));
     };
     let first_line = first.line;
-    let order = with_lines(mapping, order, lines)
-        .map_err(|error| mapping.reject(&rows, &format!("line {first_line}: {error}")))?;
-    let rows = rows.into_iter().map(|checked| checked.row).collect();
-    Ok(MappedOrder { first_line, rows, order, device, products })
+    match with_lines(mapping, order, lines) {
+        Ok(order) => Ok(MappedOrder { first_line, rows, order, device, products }),
+        Err(error) => Err(RejectedRows::new(rows, &format!("line {first_line}: {error}"))),
+    }
 }
 
 /// Returns the first field in which two rows of an order differ, as an error.

@@ -5,15 +5,11 @@ use std::sync::Arc;
 use kiosque_model::mask::masked;
 use kiosque_model::time::Zone;
 
-use super::RejectedRows;
 use super::fields::Source;
 use super::header::Header;
 use super::mapping::Mapping;
 use super::row::Row;
 use super::template::{ColumnNo, Template};
-
-/// The longest reason, in bytes: a cell may be as long as a row.
-const REASON_MAX_BYTES: usize = 1_000;
 
 /// A mapping bound to a report.
 pub(super) struct BoundMapping<'m> {
@@ -22,35 +18,21 @@ pub(super) struct BoundMapping<'m> {
     pub(super) zone: &'m Zone,
 }
 
-/// A row, with the reason if it is invalid as a whole.
-#[derive(Debug)]
-pub(super) struct CheckedRow {
-    pub(super) row: Row,
-    pub(super) error: Option<String>,
-}
-
 impl BoundMapping<'_> {
-    /// Checks a row as a whole, before any of its cells is interpreted.
-    pub(super) fn check(&self, mut row: Row) -> CheckedRow {
-        let number = self.header.number_in_report(&row);
-        let error = self.row_error(&row).or_else(|| number.as_ref().err().cloned());
-        row.number = number.ok().flatten().unwrap_or(row.number);
-        CheckedRow { row, error }
-    }
-
     /// Returns the position of the first `[[skip]]` that leaves the row out.
-    pub(super) fn skipped_by(&self, checked: &CheckedRow) -> Option<usize> {
+    pub(super) fn skipped_by(&self, row: &Row) -> Option<usize> {
+        let is_invalid = || self.row_error(row).is_some();
         self.mapping.skips.iter().position(|skip| {
-            let cell = checked.row.cell(self.header.position(skip.column));
-            cell.is_some_and(|cell| skip.takes(cell, checked.error.as_deref()))
+            let cell = row.cell(self.header.position(skip.column));
+            cell.is_some_and(|cell| skip.takes(cell, is_invalid))
         })
     }
 
     /// Returns the row's cells of `order.key`, trimmed as all texts are; `None` if one of them is
     /// empty or not text.
-    pub(super) fn key(&self, checked: &CheckedRow) -> Option<Vec<String>> {
+    pub(super) fn key(&self, row: &Row) -> Option<Vec<String>> {
         let cells = self.mapping.order.key.iter().map(|column| {
-            let cell = checked.row.cell(self.header.position(*column))?;
+            let cell = row.cell(self.header.position(*column))?;
             let text = self.trimmed(std::str::from_utf8(cell).ok()?);
             (!text.trim().is_empty()).then(|| text.to_owned())
         });
@@ -70,27 +52,8 @@ impl BoundMapping<'_> {
         format!("column {} is empty", names.join(", "))
     }
 
-    /// Returns the rejection of rows, with card and phone numbers masked.
-    pub(super) fn reject<'r>(
-        &self,
-        rows: impl IntoIterator<Item = &'r CheckedRow>,
-        reason: &str,
-    ) -> RejectedRows {
-        self.reject_rows(rows.into_iter().map(|checked| &checked.row), reason)
-    }
-
-    /// Returns the rejection of well-formed rows, with card and phone numbers masked.
-    pub(super) fn reject_rows<'r>(
-        &self,
-        rows: impl IntoIterator<Item = &'r Row>,
-        reason: &str,
-    ) -> RejectedRows {
-        let rows = rows.into_iter();
-        let (lines, rows) = rows.map(|row| (row.line, self.header.rejected(row))).unzip();
-        RejectedRows { lines, reason: shortened(reason), rows }
-    }
-
-    fn row_error(&self, row: &Row) -> Option<String> {
+    /// Returns the reason if a row is invalid as a whole, before any of its cells is interpreted.
+    pub(super) fn row_error(&self, row: &Row) -> Option<String> {
         let runs_on = || {
             let open = "; is a quote left open?";
             let last = row.last_line;
@@ -103,14 +66,15 @@ impl BoundMapping<'_> {
             let (has, width) = (row.len(), self.header.width());
             return Some(format!("the row has {has} cells under {width} columns{}", runs_on()));
         }
-        row.cells().enumerate().find_map(|(position, cell)| {
+        let of_cell = row.cells().enumerate().find_map(|(position, cell)| {
             let error = match std::str::from_utf8(cell) {
                 Err(_) => "bytes that are not UTF-8",
                 Ok(text) if text.contains('\0') => "a NUL character",
                 Ok(_) => return None,
             };
             Some(format!("column {}: has {error}", self.header.name(position)))
-        })
+        });
+        of_cell.or_else(|| self.header.number_in_report(row).err())
     }
 
     /// Returns a cell of a row that was checked.
@@ -143,11 +107,4 @@ impl BoundMapping<'_> {
             several => format!("columns {}", several.join(", ")),
         }
     }
-}
-
-fn shortened(reason: &str) -> String {
-    if reason.len() <= REASON_MAX_BYTES {
-        return reason.to_owned();
-    }
-    format!("{}…", &reason[..reason.floor_char_boundary(REASON_MAX_BYTES)])
 }

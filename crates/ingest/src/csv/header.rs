@@ -1,20 +1,22 @@
 //! The columns of a report, and the positions of a mapping's columns among them.
 
-use kiosque_model::mask::masked;
-
-use super::mapping::{Mapping, REASON_COLUMN, ROW_COLUMN};
-use super::rejected_rows::RejectedRow;
+use super::mapping::{FileFormat, Mapping, REASON_COLUMN, ROW_COLUMN};
 use super::row::Row;
 use super::template::ColumnNo;
 
 /// The header of a report, with the positions of the mapping's columns.
-#[derive(Debug)]
-pub(crate) struct Header {
-    names: Vec<String>,
+#[derive(Debug, PartialEq)]
+pub struct Header {
+    pub(super) names: Vec<String>,
     positions: Vec<usize>,
-    secret: Vec<bool>,
+    /// Whether the cells of a column are masked where they are shown.
+    pub(super) secret: Vec<bool>,
     /// The columns of the report; a file of rejected rows has additional ones.
-    report_width: usize,
+    pub(super) report_width: usize,
+    /// The format of the report.
+    pub(super) format: FileFormat,
+    /// Whether rejected rows have their numbers in a column.
+    pub(super) has_numbers: bool,
 }
 
 impl Header {
@@ -61,12 +63,8 @@ impl Header {
             _ => 0,
         };
         let report_width = names.len() - added;
-        Ok(Header { names, positions, secret, report_width })
-    }
-
-    /// Returns the columns of the report.
-    pub(super) fn columns(&self) -> &[String] {
-        &self.names[..self.report_width]
+        let (format, has_numbers) = (mapping.format.clone(), mapping.columns.has_row_number);
+        Ok(Header { names, positions, secret, report_width, format, has_numbers })
     }
 
     /// Returns the number that a rejected row had in its report, if the row specifies one.
@@ -95,7 +93,7 @@ impl Header {
 
     /// Returns the number of cells of the report in a row. In a file of rejected rows they may be
     /// too few or too many: the cells that were added are the last ones.
-    fn cells_of_report(&self, row: &Row) -> usize {
+    pub(super) fn cells_of_report(&self, row: &Row) -> usize {
         if row.len() == self.width() {
             return self.report_width;
         }
@@ -118,27 +116,6 @@ impl Header {
     pub(super) fn name(&self, position: usize) -> String {
         let name = self.names.get(position).filter(|name| !name.is_empty());
         name.cloned().unwrap_or_else(|| format!("column {}", position + 1))
-    }
-
-    /// Returns a rejected row, with card and phone numbers masked.
-    pub(super) fn rejected(&self, row: &Row) -> RejectedRow {
-        let is_whole = row.len() == self.width() && row.flaw.is_none();
-        // A card number may be under any name in a row with missing or extra cells.
-        let shifted = !is_whole && self.secret.contains(&true);
-        let cells = row.cells().enumerate().map(|(position, cell)| {
-            let secret = shifted || self.secret.get(position).copied().unwrap_or_default();
-            match secret {
-                true => masked(&String::from_utf8_lossy(cell)).into_bytes(),
-                false => cell.to_vec(),
-            }
-        });
-        let mut cells: Vec<Vec<u8>> = cells.collect();
-        cells.truncate(self.cells_of_report(row));
-        if !is_whole && cells.len() == self.report_width {
-            // Otherwise the row would seem complete when it is imported again.
-            cells.push(Vec::new());
-        }
-        RejectedRow { number: row.number, cells }
     }
 }
 

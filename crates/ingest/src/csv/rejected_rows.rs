@@ -7,59 +7,62 @@
 use std::borrow::Cow;
 
 use csv::{QuoteStyle, WriterBuilder};
+use kiosque_model::mask::masked;
 
+use super::header::Header;
 use super::mapping::{FileFormat, REASON_COLUMN, ROW_COLUMN};
+use super::row::Row;
 
-/// A rejected row, with card and phone numbers masked.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RejectedRow {
-    /// Its number in the report, from 1.
-    pub number: u64,
-    /// Its cells; empty for a row that is too long or was not read.
-    pub cells: Vec<Vec<u8>>,
-}
-
-/// The format of a file of rejected rows: the report's format, with a header.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RejectedFormat {
-    /// The columns of the report.
-    pub(super) columns: Vec<String>,
-    pub(super) file: FileFormat,
-    /// Whether the rows have their numbers in a column.
-    pub(super) has_numbers: bool,
-}
-
-impl RejectedFormat {
-    /// Returns the line of the header.
-    pub fn header(&self) -> Vec<u8> {
-        let number = self.has_numbers.then_some(ROW_COLUMN.as_bytes());
-        let columns = self.columns.iter().map(String::as_bytes);
-        self.line(columns.chain(number).chain([REASON_COLUMN.as_bytes()]))
+impl Header {
+    /// Returns the line of the header of a file.
+    pub(crate) fn header_of_rejected(&self) -> Vec<u8> {
+        let names = self.names[..self.report_width].iter();
+        let names = names.map(|name| Cow::Borrowed(name.as_bytes())).collect();
+        self.line(names, ROW_COLUMN, REASON_COLUMN)
     }
 
-    /// Returns the line of a row.
-    pub fn row(&self, row: &RejectedRow, reason: &str) -> Vec<u8> {
-        let number = row.number.to_string();
-        let number = self.has_numbers.then_some(number.as_bytes());
-        let cells = row.cells.iter().map(Vec::as_slice);
-        self.line(cells.chain(number).chain([reason.as_bytes()]))
-    }
-
-    fn line<'c>(&self, cells: impl Iterator<Item = &'c [u8]>) -> Vec<u8> {
-        let FileFormat { delimiter, quote, .. } = self.file;
-        let mut writer = WriterBuilder::new();
-        writer.delimiter(delimiter);
-        let cells = cells.map(|cell| match quote {
-            Some(_) => Cow::Borrowed(cell),
-            // No cell of such a report contains a delimiter, but a reason may.
-            None => {
-                let is_special = |byte: u8| byte == delimiter || matches!(byte, b'\r' | b'\n');
-                cell.iter().map(|byte| if is_special(*byte) { b' ' } else { *byte }).collect()
+    /// Returns the line of a rejected row, with card and phone numbers masked.
+    pub(super) fn rejected(&self, row: &Row, reason: &str) -> Vec<u8> {
+        let is_whole = row.len() == self.width() && row.flaw.is_none();
+        // A card number may be under any name in a row with missing or extra cells.
+        let shifted = !is_whole && self.secret.contains(&true);
+        let cells = row.cells().enumerate().map(|(position, cell)| {
+            match shifted || self.secret.get(position).copied().unwrap_or_default() {
+                true => Cow::Owned(masked(&String::from_utf8_lossy(cell)).into_bytes()),
+                false => Cow::Borrowed(cell),
             }
         });
+        let mut cells: Vec<Cow<'_, [u8]>> = cells.collect();
+        cells.truncate(self.cells_of_report(row));
+        if !is_whole && cells.len() == self.report_width {
+            // Otherwise the row would seem complete when it is imported again.
+            cells.push(Cow::default());
+        }
+        self.line(cells, &row.number.to_string(), reason)
+    }
+
+    fn line<'c>(
+        &'c self,
+        mut cells: Vec<Cow<'c, [u8]>>,
+        number: &'c str,
+        reason: &'c str,
+    ) -> Vec<u8> {
+        if self.has_numbers {
+            cells.push(number.as_bytes().into());
+        }
+        cells.push(reason.as_bytes().into());
+        let FileFormat { delimiter, quote, .. } = self.format;
+        let mut writer = WriterBuilder::new();
+        writer.delimiter(delimiter);
         match quote {
             Some(quote) => writer.quote(quote),
-            None => writer.quote_style(QuoteStyle::Never),
+            None => {
+                // No cell of such a report contains a delimiter, but a reason may.
+                let is_special = |byte: &u8| *byte == delimiter || matches!(byte, b'\r' | b'\n');
+                let bytes = cells.iter_mut().flat_map(|cell| cell.to_mut());
+                bytes.filter(|byte| is_special(byte)).for_each(|byte| *byte = b' ');
+                writer.quote_style(QuoteStyle::Never)
+            }
         };
         let mut line = writer.from_writer(Vec::new());
         // Writing to memory does not fail.

@@ -10,17 +10,17 @@ pub const ROW_MAX_BYTES: usize = 1 << 20;
 
 /// A row, its cells unquoted.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Row {
+pub struct Row {
     /// The line where it begins, from 1.
-    pub(super) line: u64,
+    pub line: u64,
     /// The line where it ends; a later one if a quoted cell has line breaks.
     pub(super) last_line: u64,
     /// Its number among the rows below the header, from 1, without blank lines.
     pub(super) number: u64,
     /// The first violation of CSV syntax.
     pub(super) flaw: Option<Flaw>,
-    bytes: Box<[u8]>,
-    ends: Box<[u32]>,
+    pub(super) bytes: Box<[u8]>,
+    pub(super) ends: Box<[u32]>,
 }
 
 /// A violation of CSV syntax or of the limit of a row.

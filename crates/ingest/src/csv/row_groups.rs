@@ -5,22 +5,23 @@ use std::hash::{BuildHasher, RandomState};
 use std::vec::IntoIter;
 
 use super::assemble::assemble;
-use super::bound_mapping::{BoundMapping, CheckedRow};
+use super::bound_mapping::BoundMapping;
+use super::row::Row;
 use super::{MappedOrder, OF_ANY_ORDER, RejectedRows};
 use crate::masking::masked_reason;
 
 /// Rows grouped by the key of their order.
 #[derive(Default)]
 pub(super) struct RowGroups {
-    groups: Vec<Vec<CheckedRow>>,
+    groups: Vec<Vec<Row>>,
     by_key: HashMap<Vec<String>, usize>,
     bytes: usize,
 }
 
 impl RowGroups {
     /// Adds a row to the group of its key.
-    pub(super) fn add(&mut self, key: Vec<String>, row: CheckedRow) {
-        self.bytes += row.row.weight();
+    pub(super) fn add(&mut self, key: Vec<String>, row: Row) {
+        self.bytes += row.weight();
         let known = self.by_key.get(&key).copied();
         match known.and_then(|index| self.groups.get_mut(index)) {
             Some(group) => group.push(row),
@@ -38,7 +39,7 @@ impl RowGroups {
     }
 
     /// Returns the groups in the order of their first rows.
-    pub(super) fn into_groups(self) -> IntoIter<Vec<CheckedRow>> {
+    pub(super) fn into_groups(self) -> IntoIter<Vec<Row>> {
         self.groups.into_iter()
     }
 }
@@ -59,7 +60,7 @@ impl SeenIds {
     pub(super) fn assemble(
         &mut self,
         mapping: &BoundMapping<'_>,
-        rows: Vec<CheckedRow>,
+        rows: Vec<Row>,
     ) -> Result<MappedOrder, RejectedRows> {
         let order = assemble(mapping, rows)?;
         let device = order.order.device_code.as_deref().unwrap_or_default();
@@ -91,6 +92,6 @@ impl SeenIds {
         } else {
             return Ok(order);
         };
-        Err(mapping.reject_rows(&order.rows, &format!("line {line}: {reason}")))
+        Err(RejectedRows::new(order.rows, &format!("line {line}: {reason}")))
     }
 }

@@ -4,24 +4,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::header::Header;
-use super::rejected_rows::{RejectedFormat, RejectedRow};
 use super::row::Row;
+use crate::rejected::{Content, Reason, Rejected};
 
 /// The rows of the orders of a report that are not stored yet.
 pub(crate) struct RowsOfOrders {
     header: Arc<Header>,
-    format: Arc<RejectedFormat>,
     by_first_line: HashMap<u64, Vec<Row>>,
 }
 
 impl RowsOfOrders {
-    pub(super) fn new(header: Arc<Header>, format: Arc<RejectedFormat>) -> RowsOfOrders {
-        RowsOfOrders { header, format, by_first_line: HashMap::new() }
-    }
-
-    /// Returns the format in which the rows are written.
-    pub(crate) fn format(&self) -> &Arc<RejectedFormat> {
-        &self.format
+    pub(super) fn new(header: Arc<Header>) -> RowsOfOrders {
+        RowsOfOrders { header, by_first_line: HashMap::new() }
     }
 
     /// Adds the rows of an order.
@@ -36,14 +30,21 @@ impl RowsOfOrders {
         found.map(|(first_line, _)| *first_line)
     }
 
-    /// Returns rows as they are written.
-    pub(crate) fn rejected(&self, rows: &[Row]) -> Vec<RejectedRow> {
-        rows.iter().map(|row| self.header.rejected(row)).collect()
+    /// Removes the rows of an order.
+    pub(crate) fn remove(&mut self, first_line: u64) -> Vec<Row> {
+        self.by_first_line.remove(&first_line).unwrap_or_default()
     }
 
-    /// Removes the rows of an order, and returns them as they are written.
-    pub(crate) fn remove(&mut self, first_line: u64) -> Vec<RejectedRow> {
-        let rows = self.by_first_line.remove(&first_line).unwrap_or_default();
-        self.rejected(&rows)
+    /// Returns rows as they are reported and written.
+    pub(crate) fn rejected(
+        &self,
+        rows: &[Row],
+        order_id: Option<String>,
+        reason: &str,
+    ) -> Rejected {
+        let reason = Reason::new(reason);
+        let lines = rows.iter().flat_map(|row| self.header.rejected(row, &reason)).collect();
+        let content = Content::Rows { header: Arc::clone(&self.header), lines };
+        Rejected { line: rows.first().map_or(0, |row| row.line), order_id, reason, content }
     }
 }

@@ -55,18 +55,18 @@ impl Skip {
         }
     }
 
-    /// Returns whether the row with this cell is left out. The cells of a malformed row, which has
-    /// an error, may be under the wrong columns, so only an exact match of a text leaves it out.
-    pub(super) fn takes(&self, cell: &[u8], error: Option<&str>) -> bool {
+    /// Returns whether the row with this cell is left out. The cells of an invalid row may be under
+    /// the wrong columns, so only an exact match of a text leaves it out.
+    pub(super) fn takes(&self, cell: &[u8], is_invalid: impl Fn() -> bool) -> bool {
         let cell = cell.trim_ascii();
         let is_in = |texts: &[String]| texts.iter().any(|text| text.trim().as_bytes() == cell);
-        match &self.test {
-            Test::In(texts) => is_in(texts) && (error.is_none() || !cell.is_empty()),
-            _ if error.is_some() => false,
-            Test::NotIn(texts) => !is_in(texts),
-            Test::Empty => cell.is_empty(),
-            Test::NotEmpty => !cell.is_empty(),
-        }
+        let (is_taken, is_exact) = match &self.test {
+            Test::In(texts) => (is_in(texts), !cell.is_empty()),
+            Test::NotIn(texts) => (!is_in(texts), false),
+            Test::Empty => (cell.is_empty(), false),
+            Test::NotEmpty => (!cell.is_empty(), false),
+        };
+        is_taken && (is_exact || !is_invalid())
     }
 }
 

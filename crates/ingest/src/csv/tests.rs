@@ -50,6 +50,11 @@ fn mapping(text: &str) -> Mapping {
     Mapping::parse(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// Returns the lines where rows begin.
+fn lines(rows: &[Row]) -> Vec<u64> {
+    rows.iter().map(|row| row.line).collect()
+}
+
 /// A mapped order as a line of an order file.
 struct JsonOrder {
     first_line: u64,
@@ -62,7 +67,7 @@ struct JsonOrder {
 impl JsonOrder {
     /// Also checks that the line of an order file gives the same order.
     fn of(mapped: MappedOrder, zone: &Zone) -> JsonOrder {
-        let lines = mapped.lines().collect();
+        let lines = lines(&mapped.rows);
         let MappedOrder { first_line, order, device, products, .. } = mapped;
         let json = serde_json::to_value(&order).expect("JSON");
         let line = json.to_string();

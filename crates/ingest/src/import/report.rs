@@ -13,7 +13,7 @@ use super::missing_entries::MissingEntries;
 use super::{Chunk, Import, ImportError, ImportObserver, ImportRules, Imported, Progress, notify};
 use crate::csv::{self, MappedOrder, Mapping, RejectedRows};
 use crate::given_order::{self, DateRules};
-use crate::rejected::{Content, Reason, Rejected};
+use crate::rejected::Rejected;
 use crate::storage_order::CheckedOrder;
 use kiosque_clock::Clock;
 
@@ -43,7 +43,10 @@ pub async fn import_report(
     for (read, item) in (1..).zip(report.by_ref()) {
         match item {
             Ok(order) => import.check(order, &dates, &mut chunk),
-            Err(rows) => chunk.rejected.extend(import.rows_rejected(rows)),
+            Err(RejectedRows { rows, reason }) => {
+                let of_orders = import.rows.as_ref();
+                chunk.rejected.extend(of_orders.map(|all| all.rejected(&rows, None, &reason)));
+            }
         }
         if read == OPENING_LINES {
             check_opening(store, &import.missing, &chunk).await?;
@@ -90,24 +93,12 @@ impl Import<'_> {
                 for id in named {
                     names.remove(id);
                 }
-                chunk.rejected.extend(self.rows.as_ref().map(|rows| Rejected {
-                    line: first_line,
-                    order_id,
-                    reason: Reason::new(&format!("line {first_line}: {reason}")),
-                    content: Content::Rows(rows.rejected(&mapped.rows), Arc::clone(rows.format())),
-                }));
+                let reason = format!("line {first_line}: {reason}");
+                let of_orders = self.rows.as_ref();
+                let rejected = of_orders.map(|all| all.rejected(&mapped.rows, order_id, &reason));
+                chunk.rejected.extend(rejected);
             }
         }
-    }
-
-    fn rows_rejected(&self, rejected: RejectedRows) -> Option<Rejected> {
-        let format = Arc::clone(self.rows.as_ref()?.format());
-        Some(Rejected {
-            line: rejected.lines.first().copied().unwrap_or_default(),
-            order_id: None,
-            reason: Reason::new(&rejected.reason),
-            content: Content::Rows(rejected.rows, format),
-        })
     }
 
     /// Returns an order that is valid and was not stored.
@@ -115,11 +106,8 @@ impl Import<'_> {
         let Some(rows) = &mut self.rows else {
             return Rejected::order(line, incoming, self.store.zone(), reason);
         };
-        Rejected {
-            line,
-            order_id: Some(incoming.order_id.as_str().to_owned()),
-            reason: Reason::new(&format!("line {line}: {reason}")),
-            content: Content::Rows(rows.remove(line), Arc::clone(rows.format())),
-        }
+        let order_id = Some(incoming.order_id.as_str().to_owned());
+        let of_order = rows.remove(line);
+        rows.rejected(&of_order, order_id, &format!("line {line}: {reason}"))
     }
 }

@@ -1,24 +1,20 @@
 //! Files of rejected rows are read again through the mapping of their report.
 
 use super::*;
-use crate::masking::masked_reason;
 
 /// Returns the rejected rows of a report as a file.
 fn rejected_file(text: &str, report: &[u8]) -> Vec<u8> {
     let (mapping, zone) = (mapping(text), Zone::utc());
     let mut reading = read(report, &mapping, &zone).unwrap_or_else(|errors| panic!("{errors:#?}"));
     let rows = reading.rows_of_orders().expect("a header");
-    let mut file = rows.format().header();
-    for rejected in reading.by_ref().filter_map(Result::err) {
-        let reason = masked_reason(&rejected.reason);
-        for row in &rejected.rows {
-            file.extend(rows.format().row(row, &reason));
-        }
+    let mut file = reading.bound.as_ref().expect("a header").header.header_of_rejected();
+    for RejectedRows { rows: of_order, reason } in reading.by_ref().filter_map(Result::err) {
+        file.extend(rows.rejected(&of_order, None, &reason).file_lines());
     }
     file
 }
 
-fn rejected_text(text: &str, report: &str) -> String {
+pub(super) fn rejected_text(text: &str, report: &str) -> String {
     String::from_utf8(rejected_file(text, report.as_bytes())).expect("UTF-8")
 }
 
