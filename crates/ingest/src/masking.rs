@@ -21,25 +21,19 @@ const GROUPED_SUSPECT: usize = 11;
 
 /// Masks [`MASKED_FIELDS`] at any depth and of any type.
 pub(crate) fn mask_fields(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            for (name, field) in fields {
-                let secret = MASKED_FIELDS.contains(&name.as_str());
-                if secret { mask_all(field) } else { mask_fields(field) }
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(mask_fields),
-        _ => {}
-    }
+    mask(value, false);
 }
 
-fn mask_all(value: &mut Value) {
+/// Masks the fields in a value, or all of the value if it is that of such a field.
+fn mask(value: &mut Value, is_secret: bool) {
     match value {
-        Value::String(text) => *text = masked(text),
-        Value::Number(number) => *value = masked(&number.to_string()).into(),
-        Value::Array(items) => items.iter_mut().for_each(mask_all),
-        Value::Object(fields) => fields.values_mut().for_each(mask_all),
-        Value::Null | Value::Bool(_) => {}
+        Value::Object(fields) => fields.iter_mut().for_each(|(name, field)| {
+            mask(field, is_secret || MASKED_FIELDS.contains(&name.as_str()));
+        }),
+        Value::Array(items) => items.iter_mut().for_each(|item| mask(item, is_secret)),
+        Value::String(text) if is_secret => *text = masked(text),
+        Value::Number(number) if is_secret => *value = masked(&number.to_string()).into(),
+        _ => {}
     }
 }
 
