@@ -8,7 +8,7 @@ use std::time::Duration;
 use kiosque_contract::OrderRecord;
 use kiosque_ingest::UnknownKeys;
 use kiosque_ingest::given_order::{self, DateRules};
-use kiosque_ingest::ndjson::{LineSize, RawLines};
+use kiosque_ingest::ndjson::RawLines;
 use kiosque_ingest::rejected::{Content, Rejected};
 use kiosque_model::mask::masked;
 use kiosque_model::order::Order;
@@ -23,7 +23,7 @@ fuzz_target!(|file: &[u8]| {
         let raw = raw.expect("memory can be read");
         assert!(raw.number > last, "lines are numbered upwards");
         last = raw.number;
-        assert_eq!(raw.size, LineSize::Whole);
+        assert_eq!(raw.too_long, None);
         assert!(!raw.text.contains(&b'\n'));
         let mut unknown = UnknownKeys::default();
         match given_order::parse(&raw.text, &dates(), &mut unknown) {

@@ -120,10 +120,9 @@ fn count(lines: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ndjson::LineSize;
 
     fn read(line: &str) -> Result<i64, String> {
-        let raw = RawLine { number: 1, text: line.as_bytes().to_vec(), size: LineSize::Whole };
+        let raw = RawLine { number: 1, text: line.as_bytes().to_vec(), too_long: None };
         parse(&raw, UnixMs(1_000), &mut BTreeSet::new()).map(|heartbeat| {
             assert_eq!(heartbeat.device_code.as_str(), "d");
             heartbeat.at.0

@@ -200,7 +200,7 @@ impl Element {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ndjson::{LINE_MAX_BYTES, LineSize};
+    use crate::ndjson::LINE_MAX_BYTES;
 
     type Split = (Vec<(u64, String)>, Option<String>);
 
@@ -303,7 +303,7 @@ mod tests {
         let mut splitter = JsonSplitter::default();
         let (consumed, first) = splitter.push(body.as_bytes());
         let first = first.expect("JSON").expect("an element");
-        assert_eq!((first.number, first.size), (1, LineSize::TooLong(long.len())));
+        assert_eq!((first.number, first.too_long), (1, Some(long.len())));
         assert!(first.text.len() < LINE_MAX_BYTES);
         let (_, second) = splitter.push(&body.as_bytes()[consumed..]);
         assert_eq!(second.expect("JSON").expect("an element").text, b"{}");

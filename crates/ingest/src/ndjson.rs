@@ -14,8 +14,8 @@ pub struct RawLine {
     pub number: u64,
     /// Its bytes without the line end; only an excerpt if it is too long.
     pub text: Vec<u8>,
-    /// Whether `text` is the whole line.
-    pub size: LineSize,
+    /// Its length in bytes, if that is more than [`LINE_MAX_BYTES`].
+    pub too_long: Option<usize>,
 }
 
 impl RawLine {
@@ -24,22 +24,11 @@ impl RawLine {
     /// # Errors
     /// The line is longer than [`LINE_MAX_BYTES`].
     pub(super) fn whole(&self) -> Result<&[u8], String> {
-        match self.size {
-            LineSize::Whole => Ok(&self.text),
-            LineSize::TooLong(bytes) => {
-                Err(format!("the line has {bytes} bytes, more than {LINE_MAX_BYTES}"))
-            }
+        match self.too_long {
+            None => Ok(&self.text),
+            Some(bytes) => Err(format!("the line has {bytes} bytes, more than {LINE_MAX_BYTES}")),
         }
     }
-}
-
-/// Whether a line has at most [`LINE_MAX_BYTES`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LineSize {
-    /// It does.
-    Whole,
-    /// It has this many bytes, more than the limit.
-    TooLong(usize),
 }
 
 /// The beginning of a line that has not ended: all of it, up to [`LINE_MAX_BYTES`].
@@ -63,11 +52,8 @@ impl Excerpt {
 
     /// Returns the line, now that it has ended.
     pub(crate) fn line(self, number: u64) -> RawLine {
-        let size = match self.bytes {
-            0..=LINE_MAX_BYTES => LineSize::Whole,
-            bytes => LineSize::TooLong(bytes),
-        };
-        RawLine { number, text: self.text, size }
+        let too_long = Some(self.bytes).filter(|bytes| *bytes > LINE_MAX_BYTES);
+        RawLine { number, text: self.text, too_long }
     }
 }
 
@@ -104,8 +90,7 @@ impl LineSplitter {
         if line.text.last() == Some(&b'\r') {
             line.text.pop();
         }
-        let is_blank =
-            line.size == LineSize::Whole && line.text.iter().all(u8::is_ascii_whitespace);
+        let is_blank = line.too_long.is_none() && line.text.iter().all(u8::is_ascii_whitespace);
         (!is_blank).then_some(line)
     }
 }
@@ -194,12 +179,12 @@ mod tests {
         text.extend_from_slice(b"\nnext\n");
         let found: Vec<RawLine> =
             RawLines::new(text.as_slice()).map(|line| line.expect("io")).collect();
-        assert_eq!(found[0].size, LineSize::TooLong(10 << 20));
+        assert_eq!(found[0].too_long, Some(10 << 20));
         assert_eq!(found[0].text.len(), EXCERPT_BYTES);
         assert_eq!((found[1].number, found[1].text.as_slice()), (2, &b"next"[..]));
         // Its excerpt may be blank, the line is not.
         let text = " ".repeat(LINE_MAX_BYTES) + "{}\n";
         let found: Vec<RawLine> = lines(text.as_bytes());
-        assert_eq!(found[0].size, LineSize::TooLong(LINE_MAX_BYTES + 2));
+        assert_eq!(found[0].too_long, Some(LINE_MAX_BYTES + 2));
     }
 }

@@ -161,10 +161,9 @@ impl Rejected {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ndjson::LineSize;
 
     fn rejected(text: &str) -> String {
-        let raw = RawLine { number: 7, text: text.as_bytes().to_vec(), size: LineSize::Whole };
+        let raw = RawLine { number: 7, text: text.as_bytes().to_vec(), too_long: None };
         Rejected::line(&raw, "why").to_json().to_string()
     }
 
@@ -206,7 +205,7 @@ mod tests {
     #[test]
     fn a_line_with_a_key_given_twice_is_kept_as_text() {
         let text = br#"{"orderId":"o","totalAmount":1,"totalAmount":2}"#;
-        let raw = RawLine { number: 7, text: text.to_vec(), size: LineSize::Whole };
+        let raw = RawLine { number: 7, text: text.to_vec(), too_long: None };
         let rejected = Rejected::line(&raw, "duplicate field `totalAmount`");
         let want = String::from_utf8_lossy(text).into_owned();
         assert_eq!(rejected.order_id.as_deref(), Some("o"));
