@@ -31,7 +31,7 @@ use crate::intake_record::{IntakeRecord, Outcomes};
 use crate::storage_order::StorageOrder;
 use arrivals::Arrivals;
 use batch::{Batch, Part};
-use submission::{Recorded, Submission};
+use submission::Submission;
 use transaction::{Decided, Transaction};
 
 /// The target duration of a transaction. A longer one would store a tenth more orders per second,
@@ -213,12 +213,14 @@ impl GroupCommit {
         for Part { mut submission, lines, orders } in parts {
             let outcomes = lines.into_iter().zip(outcomes.by_ref());
             let outcomes = outcomes.map(|(line, (order, outcome))| (line, order, outcome));
-            let recorded = submission.record(outcomes, orders.sorted, begun);
-            decided += recorded.decided;
-            is_stored &= recorded.outcomes.failure.is_none();
-            let failure = recorded.outcomes.failure.as_ref().filter(|error| is_busy(error));
-            let failure = failure.map(Arc::clone);
-            self.add(&mut submission, recorded);
+            let waiting = submission.len() + orders.orders.len();
+            let outcomes = submission.record(outcomes, orders.sorted, begun);
+            decided += waiting - submission.len();
+            is_stored &= outcomes.failure.is_none();
+            // At once: the stream may be waiting for its next line.
+            self.record.add(submission.key().as_str(), self.clock.now(), &outcomes);
+            let failure = outcomes.failure.clone().filter(|error| is_busy(error));
+            submission.add(outcomes);
             match failure {
                 // The transaction waited as long as a request may.
                 Some(error) => submission.finish_with(&error),
@@ -313,13 +315,6 @@ impl GroupCommit {
         let (orders, owners) = (Arc::clone(&transaction.orders), Arc::clone(&self.owners));
         let received = self.store.intake().receive(orders, owners, options).await;
         received.inspect(|outcomes| log_inconsistent_data(outcomes))
-    }
-
-    /// Adds the outcomes of a transaction to its submission, and to the record at once: the stream
-    /// may be waiting for its next line.
-    fn add(&self, submission: &mut Submission, recorded: Recorded) {
-        self.record.add(submission.key().as_str(), self.clock.now(), &recorded.outcomes);
-        submission.add(recorded.outcomes);
     }
 
     /// Adapts the number of orders per transaction after one of `orders`.

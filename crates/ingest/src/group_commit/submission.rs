@@ -35,12 +35,6 @@ pub(super) struct Submission {
     _bytes: OwnedSemaphorePermit,
 }
 
-/// The outcomes of orders, and how many have one.
-pub(super) struct Recorded {
-    pub(super) decided: usize,
-    pub(super) outcomes: Outcomes,
-}
-
 impl Submission {
     pub(super) fn new(
         (orders, key): (StorageOrder, KeyName),
@@ -110,14 +104,12 @@ impl Submission {
         outcomes: impl Iterator<Item = (u64, Incoming, Result<OrderOutcome, Arc<Error>>)>,
         sorted: usize,
         now: Instant,
-    ) -> Recorded {
+    ) -> Outcomes {
         let before = self.locked_since;
         self.locked = 0;
-        let (mut orders, mut undecided) = (0, 0);
         let mut of_orders = Outcomes::default();
         for (index, (line, incoming, outcome)) in outcomes.enumerate() {
             yield_if_due();
-            orders += 1;
             let outcome = match outcome {
                 Ok(outcome) => outcome,
                 Err(error) => {
@@ -138,12 +130,10 @@ impl Submission {
                     continue;
                 }
                 OrderOutcome::Deferred => {
-                    undecided += 1;
                     self.by_line.push(CheckedOrder { line, incoming });
                     continue;
                 }
                 OrderOutcome::GroupLocked | OrderOutcome::NotReached => {
-                    undecided += 1;
                     self.locked += usize::from(outcome == OrderOutcome::GroupLocked);
                     let left = if index < sorted { &mut self.left } else { &mut self.by_line };
                     left.push(CheckedOrder { line, incoming });
@@ -154,7 +144,7 @@ impl Submission {
             *newest_trade = (*newest_trade).max(Some(incoming.trade_start));
         }
         self.locked_since = (self.locked > 0).then(|| before.unwrap_or(now));
-        Recorded { decided: orders - undecided, outcomes: of_orders }
+        of_orders
     }
 
     /// Adds outcomes to those that are reported.
