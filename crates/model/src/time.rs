@@ -95,28 +95,19 @@ pub enum Instants {
 }
 
 /// The platform's time zone, which is also the statistics time zone.
-#[derive(Clone, Debug)]
-pub struct Zone {
-    name: String,
-    zone: TimeZone,
-}
-
-impl PartialEq for Zone {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
+#[derive(Clone, Debug, PartialEq)]
+pub struct Zone(TimeZone);
 
 impl fmt::Display for Zone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)
+        f.write_str(self.name())
     }
 }
 
 impl Zone {
     /// Returns the default zone.
     pub fn utc() -> Zone {
-        Zone { name: "UTC".to_owned(), zone: TimeZone::UTC }
+        Zone(TimeZone::UTC)
     }
 
     /// Returns the zone with an IANA name such as `Europe/Paris`.
@@ -124,14 +115,10 @@ impl Zone {
     /// # Errors
     /// There is no such zone; the message quotes the text.
     pub fn named(name: &str) -> Result<Zone, String> {
-        if name.eq_ignore_ascii_case("UTC") {
-            return Ok(Zone::utc());
-        }
-        let unknown =
-            || format!("{name:?} is not a time zone; give an IANA name such as Europe/Paris");
-        let zone = jiff::tz::db().get(name).map_err(|_| unknown())?;
-        let name = zone.iana_name().ok_or_else(unknown)?.to_owned();
-        Ok(Zone { name, zone })
+        let zone = jiff::tz::db().get(name).map(Zone);
+        zone.map_err(|_| {
+            format!("{name:?} is not a time zone; give an IANA name such as Europe/Paris")
+        })
     }
 
     /// Returns whether both zones always have the same local times, as the aliases `Europe/Kyiv`
@@ -142,17 +129,17 @@ impl Zone {
             changes.map(|change| (change.timestamp(), change.offset())).collect::<Vec<_>>()
         };
         let first = |zone: &TimeZone| zone.to_offset(Timestamp::MIN);
-        self == other
-            || first(&self.zone) == first(&other.zone) && rules(&self.zone) == rules(&other.zone)
+        self == other || first(&self.0) == first(&other.0) && rules(&self.0) == rules(&other.0)
     }
 
     pub(crate) fn is_utc(&self) -> bool {
-        self.name == "UTC"
+        self.0 == TimeZone::UTC
     }
 
     /// Returns the IANA name.
     pub fn name(&self) -> &str {
-        &self.name
+        // Each zone is UTC, or from the database, and has a name.
+        self.0.iana_name().unwrap_or_default()
     }
 
     /// Returns a time in the form of FMT-2: `yyyy-MM-dd HH:mm:ss`, no offset.
@@ -173,7 +160,7 @@ impl Zone {
     pub fn civil(&self, at: UnixMs) -> DateTime {
         let known = at.0.max(UnixMs::MIN.0);
         if let Ok(at) = Timestamp::from_millisecond(known) {
-            return self.zone.to_datetime(at);
+            return self.0.to_datetime(at);
         }
         // The last day of 9999: timestamps end before it, dates do not.
         let local = known.saturating_add(self.last_offset_ms());
@@ -182,14 +169,14 @@ impl Zone {
 
     /// Returns the offset from UTC at the end of the calendar, in ms.
     fn last_offset_ms(&self) -> i64 {
-        i64::from(self.zone.to_offset(Timestamp::MAX).seconds()) * 1_000
+        i64::from(self.0.to_offset(Timestamp::MAX).seconds()) * 1_000
     }
 
     /// Returns the first instant with this local date; the end of the gap if the zone skips it.
     pub(crate) fn first_instant(&self, date: Date) -> UnixMs {
         let midnight = date.to_datetime(Time::midnight());
         // A skipped midnight is the time after the gap; of two midnights, the first is used.
-        match self.zone.to_ambiguous_zoned(midnight).compatible() {
+        match self.0.to_ambiguous_zoned(midnight).compatible() {
             Ok(first) => UnixMs(first.timestamp().as_millisecond()),
             // The last day of 9999.
             Err(_) => UnixMs(local_ms(midnight) - self.last_offset_ms()),
@@ -221,7 +208,7 @@ impl Zone {
             }
             None => {
                 let form = "yyyy-MM-dd HH:mm:ss";
-                Err(TimeError::NotATime(text.to_owned(), form, self.name.clone()))
+                Err(TimeError::NotATime(text.to_owned(), form, self.name().to_owned()))
             }
         }
     }
@@ -269,7 +256,7 @@ impl Zone {
         let start = self.in_range(self.first_instant(date).0, &text())?;
         match self.civil(start).date() == date {
             true => Ok(start),
-            false => Err(TimeError::Skipped(text(), self.name.clone())),
+            false => Err(TimeError::Skipped(text(), self.name().to_owned())),
         }
     }
 
@@ -279,18 +266,20 @@ impl Zone {
     /// The zone skips the local time, or it occurs twice.
     pub fn resolve(&self, civil: DateTime) -> Result<UnixMs, TimeError> {
         let text = || civil.strftime("%Y-%m-%d %H:%M:%S").to_string();
-        let ambiguous = self.zone.to_ambiguous_zoned(civil);
+        let ambiguous = self.0.to_ambiguous_zoned(civil);
         match ambiguous.offset() {
             AmbiguousOffset::Unambiguous { offset } => self.instant(civil, offset, &text()),
-            AmbiguousOffset::Gap { .. } => Err(TimeError::Skipped(text(), self.name.clone())),
-            AmbiguousOffset::Fold { .. } => Err(TimeError::Ambiguous(text(), self.name.clone())),
+            AmbiguousOffset::Gap { .. } => Err(TimeError::Skipped(text(), self.name().to_owned())),
+            AmbiguousOffset::Fold { .. } => {
+                Err(TimeError::Ambiguous(text(), self.name().to_owned()))
+            }
         }
     }
 
     /// Returns the instants of a local time.
     pub fn instants(&self, civil: DateTime) -> Instants {
         let at = |offset: Offset| UnixMs(local_ms(civil) - i64::from(offset.seconds()) * 1_000);
-        match self.zone.to_ambiguous_zoned(civil).offset() {
+        match self.0.to_ambiguous_zoned(civil).offset() {
             AmbiguousOffset::Unambiguous { offset } => Instants::One(at(offset)),
             AmbiguousOffset::Gap { .. } => Instants::None,
             AmbiguousOffset::Fold { before, after } => Instants::Two(at(before), at(after)),
