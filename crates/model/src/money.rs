@@ -51,6 +51,35 @@ pub enum MoneyError {
     TooLarge(String),
 }
 
+/// Why a text is not a decimal number of units.
+pub(crate) enum DecimalError {
+    NotADecimal,
+    TooFine,
+    TooLarge,
+}
+
+/// Parses a decimal number without a sign, and returns it in units of the last of its `decimals`.
+///
+/// # Errors
+/// Not a decimal number, a fraction of a unit, or more than `units_max`.
+pub(crate) fn units_of_decimal(
+    text: &str,
+    decimals: usize,
+    units_max: i64,
+) -> Result<i64, DecimalError> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) {
+        return Err(DecimalError::NotADecimal);
+    }
+    let fraction = fraction.trim_end_matches('0');
+    if fraction.len() > decimals {
+        return Err(DecimalError::TooFine);
+    }
+    let units = format!("{whole}{fraction:0<decimals$}").parse().ok();
+    units.filter(|units| *units <= units_max).ok_or(DecimalError::TooLarge)
+}
+
 impl fmt::Display for Currency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.code)
@@ -90,28 +119,13 @@ impl Currency {
     /// # Errors
     /// Not a decimal number, a fraction of a minor unit, or an amount that is too large.
     pub fn minor_of_major(self, text: &str) -> Result<Minor, MoneyError> {
-        let not_a_decimal = || MoneyError::NotADecimal(text.to_owned());
         let unsigned = text.strip_prefix('-').unwrap_or(text);
-        let (whole, fraction) = match unsigned.split_once('.') {
-            Some((_, "")) => return Err(not_a_decimal()),
-            Some(parts) => parts,
-            None => (unsigned, ""),
-        };
-        let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
-        if whole.is_empty() || !digits(whole) || !digits(fraction) {
-            return Err(not_a_decimal());
+        match units_of_decimal(unsigned, self.exponent as usize, MINOR_MAX) {
+            Ok(minor) => Ok(Minor(if unsigned.len() < text.len() { -minor } else { minor })),
+            Err(DecimalError::NotADecimal) => Err(MoneyError::NotADecimal(text.to_owned())),
+            Err(DecimalError::TooFine) => Err(MoneyError::Fraction(text.to_owned(), self.code)),
+            Err(DecimalError::TooLarge) => Err(MoneyError::TooLarge(text.to_owned())),
         }
-        let exponent = self.exponent as usize;
-        let significant = fraction.trim_end_matches('0');
-        if significant.len() > exponent {
-            return Err(MoneyError::Fraction(text.to_owned(), self.code));
-        }
-        let minor: i64 = format!("{whole}{significant:0<exponent$}")
-            .parse()
-            .ok()
-            .filter(|minor| *minor <= MINOR_MAX)
-            .ok_or_else(|| MoneyError::TooLarge(text.to_owned()))?;
-        Ok(Minor(if unsigned.len() < text.len() { -minor } else { minor }))
     }
 
     /// Returns an amount of minor units as a decimal number of major units, such as `-1.50`.

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use crate::day::Day;
-use crate::money::{Currency, Minor};
+use crate::money::{Currency, DecimalError, Minor, units_of_decimal};
 use crate::order::{Line, Order, PayStatus, ShipmentStatus};
 use crate::time::UnixMs;
 pub use fleet::{DeviceSales, FleetSales, ProductRank};
@@ -134,20 +134,6 @@ const USD_PARTS: i128 = 10_i128.pow(12 + EXPONENT_MAX);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate(i64);
 
-/// Why a text is not a rate.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RateError {
-    /// Not a plain decimal number above zero.
-    #[error("{0:?} is not a decimal number above zero")]
-    NotADecimal(String),
-    /// More than `RATE_DECIMALS` decimals.
-    #[error("{0:?} has more than {RATE_DECIMALS} decimals")]
-    TooFine(String),
-    /// More than `RATE_MAX`.
-    #[error("{0:?} is more than a million dollars per unit")]
-    TooLarge(String),
-}
-
 impl Rate {
     /// The rate of the US dollar.
     pub const ONE: Rate = Rate(10_i64.pow(12));
@@ -156,21 +142,19 @@ impl Rate {
     ///
     /// # Errors
     /// Not a decimal number above zero, too many decimals, or too large.
-    pub fn parse(text: &str) -> Result<Rate, RateError> {
-        let not_a_decimal = || RateError::NotADecimal(text.to_owned());
-        let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-        let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-        if !digits(whole) || !digits(fraction) {
-            return Err(not_a_decimal());
-        }
-        let fraction = fraction.trim_end_matches('0');
-        if fraction.len() > RATE_DECIMALS {
-            return Err(RateError::TooFine(text.to_owned()));
-        }
-        let parts = format!("{whole}{fraction:0<RATE_DECIMALS$}").parse::<i64>().ok();
-        let parts = parts.filter(|parts| *parts <= RATE_MAX);
-        let parts = parts.ok_or_else(|| RateError::TooLarge(text.to_owned()))?;
-        if parts == 0 { Err(not_a_decimal()) } else { Ok(Rate(parts)) }
+    pub fn parse(text: &str) -> Result<Rate, String> {
+        Err(match units_of_decimal(text, RATE_DECIMALS, RATE_MAX) {
+            Ok(parts @ 1..) => return Ok(Rate(parts)),
+            Ok(_) | Err(DecimalError::NotADecimal) => {
+                format!("{text:?} is not a decimal number above zero")
+            }
+            Err(DecimalError::TooFine) => {
+                format!("{text:?} has more than {RATE_DECIMALS} decimals")
+            }
+            Err(DecimalError::TooLarge) => {
+                format!("{text:?} is more than a million dollars per unit")
+            }
+        })
     }
 
     /// Returns the rate for a stored number; `None` if [`Rate::parts`] cannot have returned it.
