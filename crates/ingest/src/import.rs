@@ -72,21 +72,12 @@ pub enum ImportError {
     /// The rejected file, or the progress, cannot be written.
     #[error("{0}")]
     Output(String),
-    /// The file is of another kind; the message suggests a remedy.
+    /// The file is of another kind, has no orders, or does not fit its mapping or the stored data.
     #[error("{0}")]
-    OtherKind(String),
-    /// The first lines are all rejected for the same reason, which is given with the first line.
-    #[error("the first 1,000 lines are rejected for the same reason; nothing was imported: {0}")]
-    Alike(String),
-    /// The file has no orders, although the import is strict.
-    #[error("the file has no orders")]
-    NoOrders,
+    Refused(String),
     /// The devices or products of the report could not be created.
     #[error("{0}")]
     Fleet(#[from] ApplyError),
-    /// The report's header does not fit its mapping.
-    #[error("{0}")]
-    Mapping(String),
     /// The store failed.
     #[error("{0}")]
     Store(#[from] Error),
@@ -217,7 +208,7 @@ pub async fn import_ndjson(
     observer: &mut dyn ImportObserver,
 ) -> Result<Imported, ImportError> {
     if let Some(kind) = other_kind(input.fill_buf()?) {
-        return Err(ImportError::OtherKind(kind));
+        return Err(ImportError::Refused(kind));
     }
     let mut import = Import::start(store, clock, run, observer).await?;
     let mut lines = super::ndjson::RawLines::new(input);
@@ -293,7 +284,7 @@ impl<'a> Import<'a> {
     /// Returns the result, with the ids of the groups.
     async fn finish(mut self, strictness: Strictness) -> Result<Imported, ImportError> {
         if strictness == Strictness::Strict && self.done.lines == 0 {
-            return Err(ImportError::NoOrders);
+            return Err(ImportError::Refused("the file has no orders".to_owned()));
         }
         if !self.by_group.is_empty() {
             let mut ids = self.store.inventory().group_ids().await?;

@@ -109,18 +109,7 @@ fn rejected_file(args: &OrderImport) -> anyhow::Result<RejectedFile> {
 
 /// Returns whether an import ended between orders, so that the rest can be imported later.
 fn is_resumable(error: &ImportError) -> bool {
-    match error {
-        ImportError::Input(_)
-        | ImportError::Output(_)
-        | ImportError::Fleet(_)
-        | ImportError::Store(_)
-        | ImportError::Worker
-        | ImportError::Interrupted => true,
-        ImportError::Mapping(_)
-        | ImportError::OtherKind(_)
-        | ImportError::Alike(_)
-        | ImportError::NoOrders => false,
-    }
+    !matches!(error, ImportError::Refused(_))
 }
 
 fn read_mapping(path: &Path) -> anyhow::Result<Mapping> {

@@ -43,7 +43,10 @@ pub(super) async fn check_opening(
         }
         _ => None,
     };
-    alike.map_or(Ok(()), |message| Err(ImportError::Alike(message)))
+    let Some(message) = alike else { return Ok(()) };
+    Err(ImportError::Refused(format!(
+        "the first 1,000 lines are rejected for the same reason; nothing was imported: {message}"
+    )))
 }
 
 /// Returns a reason without numbers and quotations, which differ between lines.

@@ -35,7 +35,7 @@ pub async fn import_report(
     import.missing = MissingEntries::read(store).await?;
     let zone = store.zone();
     let mut report = csv::read(input, mapping, zone)
-        .map_err(|errors| ImportError::Mapping(errors.join("\n")))?;
+        .map_err(|errors| ImportError::Refused(errors.join("\n")))?;
     import.rows = report.rows_of_orders();
     // A report has at most as many rows as the lines of a file that are sorted together.
     let mut chunk = Chunk::default();
