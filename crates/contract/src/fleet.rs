@@ -18,17 +18,21 @@ use crate::Object;
 )]
 pub struct FleetFile {
     /// Groups.
-    #[serde(default, deserialize_with = "Object::list", skip_serializing_if = "Vec::is_empty")]
-    pub group: Vec<FleetGroup>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<FleetGroup>")]
+    pub group: Vec<Object<FleetGroup>>,
     /// Accounts.
-    #[serde(default, deserialize_with = "Object::list", skip_serializing_if = "Vec::is_empty")]
-    pub account: Vec<FleetAccount>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<FleetAccount>")]
+    pub account: Vec<Object<FleetAccount>>,
     /// Products.
-    #[serde(default, deserialize_with = "Object::list", skip_serializing_if = "Vec::is_empty")]
-    pub product: Vec<FleetProduct>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<FleetProduct>")]
+    pub product: Vec<Object<FleetProduct>>,
     /// Devices.
-    #[serde(default, deserialize_with = "Object::list", skip_serializing_if = "Vec::is_empty")]
-    pub device: Vec<FleetDevice>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<FleetDevice>")]
+    pub device: Vec<Object<FleetDevice>>,
 }
 
 /// A group of devices.
@@ -127,12 +131,9 @@ pub struct FleetDevice {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// Its aisles.
-    #[serde(
-        default,
-        deserialize_with = "Object::optional_list",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub aisle: Option<Vec<FleetAisle>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<FleetAisle>>")]
+    pub aisle: Option<Vec<Object<FleetAisle>>>,
 }
 
 /// An aisle of a device.
@@ -188,9 +189,9 @@ mod tests {
         ]}"#;
         let file: FleetFile = serde_json::from_str(file).expect("a fleet");
         let groups: Vec<_> =
-            file.group.iter().map(|group| (&*group.id, group.name.as_deref())).collect();
+            file.group.iter().map(|Object(group)| (&*group.id, group.name.as_deref())).collect();
         assert_eq!(groups, [("g", Some("G"))]);
-        let aisles = |at: usize| file.device[at].aisle.as_ref().map(Vec::len);
+        let aisles = |at: usize| file.device[at].0.aisle.as_ref().map(Vec::len);
         assert_eq!((file.device.len(), aisles(0), aisles(1)), (2, Some(1), None));
         for (list, line_and_column) in [
             (r#"{"group": [["g", "G"]]}"#, "line 1 column 11"),

@@ -132,28 +132,6 @@ pub struct HeartbeatLine {
 #[schemars(transparent, inline)]
 pub struct Object<T>(pub T);
 
-impl<T> Object<T> {
-    /// Reads a list of objects.
-    pub(crate) fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error>
-    where
-        T: Deserialize<'de>,
-    {
-        let objects = Vec::<Object<T>>::deserialize(deserializer)?;
-        Ok(objects.into_iter().map(|Object(one)| one).collect())
-    }
-
-    /// Reads a list of objects, or null.
-    pub(crate) fn optional_list<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<Vec<T>>, D::Error>
-    where
-        T: Deserialize<'de>,
-    {
-        let objects = Option::<Vec<Object<T>>>::deserialize(deserializer)?;
-        Ok(objects.map(|all| all.into_iter().map(|Object(one)| one).collect()))
-    }
-}
-
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Fields<T>(PhantomData<T>);

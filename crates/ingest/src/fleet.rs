@@ -52,10 +52,14 @@ pub fn parse(text: &str, format: Format, zone: &Zone) -> Result<Fleet, FleetErro
         Err(error) => parse_parts(text, format, error, &mut errors.0),
     };
     let fleet = Fleet {
-        groups: given.group.into_iter().filter_map(|one| errors.group(one)).collect(),
-        accounts: given.account.into_iter().filter_map(|one| errors.account(one)).collect(),
-        products: given.product.into_iter().filter_map(|one| errors.product(one)).collect(),
-        devices: given.device.into_iter().filter_map(|one| errors.device(one, zone)).collect(),
+        groups: given.group.into_iter().filter_map(|Object(one)| errors.group(one)).collect(),
+        accounts: given.account.into_iter().filter_map(|Object(one)| errors.account(one)).collect(),
+        products: given.product.into_iter().filter_map(|Object(one)| errors.product(one)).collect(),
+        devices: given
+            .device
+            .into_iter()
+            .filter_map(|Object(one)| errors.device(one, zone))
+            .collect(),
     };
     let place = |kind| move |id: &str| Place::entry(kind, id);
     let groups = fleet.groups.iter().map(|one| one.id.as_str());
@@ -305,7 +309,7 @@ impl Errors {
         let model = self.text(&place, "model", given.model);
         let address = self.text(&place, "address", given.address);
         let aisles = given.aisle.map(|aisles| {
-            aisles.into_iter().filter_map(|one| self.aisle(&place, one)).collect::<Vec<_>>()
+            aisles.into_iter().filter_map(|Object(one)| self.aisle(&place, one)).collect::<Vec<_>>()
         });
         let codes = aisles.iter().flatten().map(|aisle| aisle.code.as_str());
         self.repeats(codes, |code| place.inside(format_args!("aisle {code}")));

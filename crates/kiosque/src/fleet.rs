@@ -3,7 +3,7 @@
 use anyhow::Context;
 use kiosque_clock::Clock;
 use kiosque_contract::inventory::DeviceOwner;
-use kiosque_contract::{FleetDevice, FleetFile};
+use kiosque_contract::{FleetDevice, FleetFile, Object};
 use kiosque_model::{DeviceCode, UnixMs, counted};
 use kiosque_store::{Listing, Passwords, Store};
 
@@ -31,8 +31,12 @@ pub(crate) async fn run(settings: &Settings, what: FleetWhat) -> anyhow::Result<
 /// Prints the devices that had other groups before the one in the file, with all of their groups.
 async fn warn_of_earlier_groups(store: &Store, fleet: &FleetFile) -> anyhow::Result<()> {
     let groups = store.fleet().groups_by_device().await?;
-    let moved: Vec<&FleetDevice> =
-        fleet.device.iter().filter(|device| groups.has_moved(&device.code)).collect();
+    let moved: Vec<&FleetDevice> = fleet
+        .device
+        .iter()
+        .map(|Object(device)| device)
+        .filter(|device| groups.has_moved(&device.code))
+        .collect();
     if moved.is_empty() {
         return Ok(());
     }

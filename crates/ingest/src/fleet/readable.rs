@@ -3,7 +3,7 @@
 
 use std::fmt::Display;
 
-use kiosque_contract::{FleetAisle, FleetDevice, FleetFile};
+use kiosque_contract::{FleetDevice, FleetFile, Object};
 use kiosque_model::fleet::EntryKind;
 use serde::Deserializer;
 use serde::de::value::Error as ValueError;
@@ -67,23 +67,25 @@ impl Reader<'_> {
         lists: &mut Map<String, Value>,
         kind: EntryKind,
         id: &str,
-    ) -> Vec<T> {
+    ) -> Vec<Object<T>> {
         let maps = self.maps(lists.remove(kind.name()), &List::Entries(kind), id);
         maps.into_iter().filter_map(|(place, map)| self.entry(&place, map)).collect()
     }
 
-    fn devices(&mut self, lists: &mut Map<String, Value>) -> Vec<FleetDevice> {
+    fn devices(&mut self, lists: &mut Map<String, Value>) -> Vec<Object<FleetDevice>> {
         let mut devices = Vec::new();
         let list = List::Entries(EntryKind::Device);
         for (device, mut map) in self.maps(lists.remove("device"), &list, "code") {
             let aisles = map.remove("aisle").filter(|aisles| !aisles.is_null());
             let aisles = aisles.map(|aisles| {
                 let maps = self.maps(Some(aisles), &List::Aisles(&device), "code");
-                let aisle = |(place, map): (Place, _)| self.entry::<FleetAisle>(&place, map);
+                let aisle = |(place, map): (Place, _)| self.entry(&place, map);
                 maps.into_iter().filter_map(aisle).collect()
             });
             let device = self.entry::<FleetDevice>(&device, map);
-            devices.extend(device.map(|device| FleetDevice { aisle: aisles, ..device }));
+            devices.extend(
+                device.map(|Object(device)| Object(FleetDevice { aisle: aisles, ..device })),
+            );
         }
         devices
     }
@@ -122,7 +124,7 @@ impl Reader<'_> {
         &mut self,
         place: &Place,
         mut map: Map<String, Value>,
-    ) -> Option<T> {
+    ) -> Option<Object<T>> {
         self.remove_unknown::<T>(Some(place), &mut map);
         // The fields whose errors are noted.
         let mut noted: Vec<String> = Vec::new();
@@ -130,7 +132,7 @@ impl Reader<'_> {
         loop {
             let value = Value::Object(map);
             let error = match serde_path_to_error::deserialize::<_, T>(&value) {
-                Ok(read) => return is_complete.then_some(read),
+                Ok(read) => return is_complete.then_some(Object(read)),
                 Err(error) => error,
             };
             let path = error.path().to_string();

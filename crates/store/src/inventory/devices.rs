@@ -6,7 +6,7 @@ mod search;
 use std::sync::Arc;
 
 use kiosque_contract::inventory::{AisleItem, DeviceDetail, DeviceItem, DeviceOwner, PlannedMove};
-use kiosque_contract::{FleetAisle, FleetDevice};
+use kiosque_contract::{FleetAisle, FleetDevice, Object};
 use kiosque_model::fleet::Aisle;
 use kiosque_model::{DeviceCode, GroupId, UnixMs};
 
@@ -126,7 +126,7 @@ pub(super) async fn fleet_devices(
             model: Some(row.device_model),
             address: Some(row.address),
             enabled: Some(row.enabled),
-            aisle: Some(aisles.into_iter().map(fleet_aisle).collect()),
+            aisle: Some(aisles.into_iter().map(fleet_aisle).map(Object).collect()),
         }
     }))
 }

@@ -1,6 +1,6 @@
 //! The stored fleet as a fleet file: applied again, it changes nothing.
 
-use kiosque_contract::{FleetFile, FleetGroup, FleetProduct};
+use kiosque_contract::{FleetFile, FleetGroup, FleetProduct, Object};
 use kiosque_model::UnixMs;
 use kiosque_model::fleet::{EntryId, EntryKind};
 
@@ -95,8 +95,8 @@ async fn part(
 
 /// Moves the entries of a part to a list of the file. Returns the key of the last one if there are
 /// more.
-fn taken<T>(part: Listed<T>, list: &mut Vec<T>, left: &mut usize) -> Option<String> {
+fn taken<T>(part: Listed<T>, list: &mut Vec<Object<T>>, left: &mut usize) -> Option<String> {
     *left = left.saturating_sub(part.entries.len());
-    list.extend(part.entries);
+    list.extend(part.entries.into_iter().map(Object));
     part.next
 }
