@@ -179,19 +179,7 @@ impl<R: Read> Iterator for Report<'_, R> {
     type Item = Result<MappedOrder, RejectedRows>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let bound = self.bound.take()?;
-        let next = self.next_with(&bound);
-        // Without a mapping, the iterator has ended permanently.
-        self.bound = next.is_some().then_some(bound);
-        next
-    }
-}
-
-impl<R: Read> Report<'_, R> {
-    fn next_with(
-        &mut self,
-        mapping: &BoundMapping<'_>,
-    ) -> Option<Result<MappedOrder, RejectedRows>> {
+        let mapping = &self.bound.clone()?;
         loop {
             if let Some(ready) = &mut self.ready {
                 let rows = ready.next()?;
@@ -224,7 +212,9 @@ impl<R: Read> Report<'_, R> {
             }
         }
     }
+}
 
+impl<R> Report<'_, R> {
     /// Adds a row to the group of its order, unless that is impossible.
     fn add_to_group(&mut self, mapping: &BoundMapping<'_>, row: Row) -> Option<RejectedRows> {
         let line = row.line;

@@ -12,6 +12,7 @@ use super::row::Row;
 use super::template::{ColumnNo, Template};
 
 /// A mapping bound to a report.
+#[derive(Clone)]
 pub(super) struct BoundMapping<'m> {
     pub(super) mapping: &'m Mapping,
     pub(super) header: Arc<Header>,
