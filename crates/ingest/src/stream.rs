@@ -74,15 +74,6 @@ pub struct OrderStream<'a> {
     started: bool,
 }
 
-/// Why a stream ended before all of its lines were stored.
-#[derive(Debug)]
-pub struct StreamFailure {
-    /// The first failure.
-    pub error: Error,
-    /// The outcomes of its lines, if any line was stored or rejected.
-    pub orders: Option<Box<OrdersFailed>>,
-}
-
 /// A chunk that is being stored.
 struct Storing {
     /// The outcomes of its invalid lines.
@@ -305,32 +296,19 @@ impl OrderStream<'_> {
         self.failure.is_some()
     }
 
-    /// Returns the counts, the rejected lines and the ignored keys of the stream. Call
-    /// [`OrderStream::settle`] before.
-    ///
-    /// # Errors
-    /// Some lines could not be stored.
-    pub fn into_received(self) -> Result<OrdersReceived, StreamFailure> {
+    /// Returns the outcomes of the lines up to the last one whose outcome is known, and the first
+    /// failure if some could not be stored. Call [`OrderStream::settle`] before.
+    pub fn into_outcomes(self) -> (OrdersFailed, Option<Error>) {
         let OrderStream { received, mut failed, failure, last_line, .. } = self;
-        let Some(failure) = failure else { return Ok(received) };
-        let OrdersReceived { accepted, updated, unchanged, rejected_count, .. } = received;
-        let has_others = accepted + updated + unchanged + rejected_count > 0;
         let failed_count = u64::try_from(failed.len()).unwrap_or(u64::MAX);
         failed.sort_unstable_by_key(|one| one.line);
         failed.truncate(LINES_LISTED_MAX);
-        let orders = OrdersFailed { last_line, received, failed_count, failed };
-        let orders = has_others.then(|| Box::new(orders));
-        Err(StreamFailure { error: failure.into(), orders })
+        (OrdersFailed { last_line, received, failed_count, failed }, failure.map(Error::from))
     }
 
     /// Returns whether the outcome of the most recently submitted lines is to be awaited.
     pub fn is_storing(&self) -> bool {
         self.storing.is_some()
-    }
-
-    /// Returns the last line whose outcome is known.
-    pub fn last_line(&self) -> u64 {
-        self.last_line
     }
 
     /// Waits until the most recently submitted lines are durable or have failed, and returns their

@@ -154,7 +154,7 @@ impl App {
         stream.submit_orders(orders).await?;
         let counts = stream.settle().await?;
         self.metrics.received(counts);
-        stream.into_received().map(|_| counts).map_err(|failure| failure.error)
+        stream.into_outcomes().1.map_or(Ok(counts), Err)
     }
 
     /// Returns the refused logins, to be written to the audit trail periodically.

@@ -7,7 +7,6 @@ use std::fmt;
 use http::StatusCode;
 use kiosque_clock::NoEntropy;
 use kiosque_contract::{OrdersFailed, OrdersReceived};
-use kiosque_ingest::stream::StreamFailure;
 use kiosque_listener::BodyError;
 use kiosque_locale::{Locale, Message};
 use kiosque_model::{Refusal, Right};
@@ -146,15 +145,15 @@ impl Failure {
         self
     }
 
-    /// Returns the same failure with the outcomes of a stream's lines up to `last_line`, if the
-    /// stream may be sent again and any line was stored or rejected.
-    pub(crate) fn with_orders(mut self, received: OrdersReceived, last_line: u64) -> Failure {
-        let OrdersReceived { accepted, updated, unchanged, rejected_count, .. } = received;
-        if let Failure::System(SystemFailure { orders, retry_after_s: Some(_), .. }) = &mut self
+    /// Returns the same failure with the outcomes of a stream's lines, if any line was stored or
+    /// rejected, and others could not be stored or may be sent again.
+    pub(crate) fn with_orders(mut self, outcomes: OrdersFailed) -> Failure {
+        let OrdersReceived { accepted, updated, unchanged, rejected_count, .. } = outcomes.received;
+        if let Failure::System(SystemFailure { orders, retry_after_s, .. }) = &mut self
+            && (outcomes.failed_count > 0 || retry_after_s.is_some())
             && accepted + updated + unchanged + rejected_count > 0
         {
-            let decided = OrdersFailed { last_line, received, failed_count: 0, failed: Vec::new() };
-            *orders = Some(Box::new(decided));
+            *orders = Some(Box::new(outcomes));
         }
         self
     }
@@ -304,16 +303,6 @@ impl From<kiosque_ingest::Error> for Failure {
     }
 }
 
-impl From<StreamFailure> for Failure {
-    fn from(failure: StreamFailure) -> Self {
-        let mut of_stream = Failure::from(failure.error);
-        if let Failure::System(error) = &mut of_stream {
-            error.orders = failure.orders;
-        }
-        of_stream
-    }
-}
-
 impl From<BodyError> for Failure {
     fn from(error: BodyError) -> Self {
         let status = match error {
@@ -351,11 +340,16 @@ mod tests {
     #[test]
     fn a_failure_of_a_stream_has_the_outcomes_of_its_lines() {
         let busy = || Failure::from(Error::Busy(Duration::ZERO));
-        let received = || OrdersReceived { accepted: 1, ..OrdersReceived::default() };
+        let outcomes = |accepted, failed_count| {
+            let received = OrdersReceived { accepted, ..OrdersReceived::default() };
+            OrdersFailed { last_line: 2, received, failed_count, failed: Vec::new() }
+        };
         let orders_of = |failure: Failure| failure.system_error().and_then(|it| it.orders.clone());
-        let orders = orders_of(busy().with_orders(received(), 2)).expect("orders");
-        assert_eq!((orders.last_line, orders.failed_count, orders.received), (2, 0, received()));
-        assert!(orders_of(busy().with_orders(OrdersReceived::default(), 2)).is_none());
-        assert!(orders_of(Failure::internal(&"x").with_orders(received(), 2)).is_none());
+        let orders = orders_of(busy().with_orders(outcomes(1, 0))).expect("orders");
+        assert_eq!(*orders, outcomes(1, 0));
+        assert!(orders_of(busy().with_orders(outcomes(0, 1))).is_none());
+        let internal = || Failure::internal(&"x");
+        assert!(orders_of(internal().with_orders(outcomes(1, 0))).is_none());
+        assert!(orders_of(internal().with_orders(outcomes(1, 1))).is_some());
     }
 }

@@ -41,17 +41,11 @@ pub(super) async fn receive(caller: Caller<'_>) -> Result<OrdersReceived, Failur
         }
     };
     metrics.received(stream.settle().await?);
-    let name = |orders: &mut OrdersReceived| {
-        orders.rejected.iter_mut().for_each(|one| lines.name_element(one.line, &mut one.reason));
-    };
-    let last_line = stream.last_line();
-    let mut received = stream.into_received().map_err(|mut failure| {
-        failure.orders.iter_mut().for_each(|orders| name(&mut orders.received));
-        failure
-    })?;
-    name(&mut received);
-    match ended {
-        Ok(()) => Ok(received),
-        Err(failure) => Err(failure.with_orders(received, last_line)),
+    let (mut outcomes, error) = stream.into_outcomes();
+    let rejected = outcomes.received.rejected.iter_mut();
+    rejected.for_each(|one| lines.name_element(one.line, &mut one.reason));
+    match error.map_or(ended, |error| Err(error.into())) {
+        Ok(()) => Ok(outcomes.received),
+        Err(failure) => Err(failure.with_orders(outcomes)),
     }
 }
