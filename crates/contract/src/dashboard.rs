@@ -79,7 +79,7 @@ impl Example for Summary<'_> {
 #[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct Kpi<'a> {
     /// Names the figure.
-    #[schemars(schema_with = "crate::schema::kpi_code")]
+    #[schemars(schema_with = "crate::schema::open::<crate::schema::KpiCode, String>")]
     pub code: Cow<'a, str>,
     /// Its name, in the language of X-Locale.
     pub name: Cow<'a, str>,
@@ -87,7 +87,7 @@ pub struct Kpi<'a> {
     pub value: Cow<'a, str>,
     /// The format of `value`.
     #[serde(rename = "type")]
-    #[schemars(schema_with = "crate::schema::kpi_type")]
+    #[schemars(schema_with = "crate::schema::open::<crate::schema::KpiType, String>")]
     pub kind: Cow<'a, str>,
 }
 

@@ -87,10 +87,10 @@ pub struct OrderHead {
     /// The amount refunded.
     pub refund_amount: i64,
     /// 0 unpaid, 1 paid, 2 cancelled, 3 refunding, 4 refunded; others may be added.
-    #[schemars(schema_with = "crate::schema::pay_status")]
+    #[schemars(schema_with = "crate::schema::open::<crate::schema::PayStatus, i64>")]
     pub pay_status: i64,
     /// 0 none, 1 success, 2 in progress, 3 failed, 4 partial; others may be added.
-    #[schemars(schema_with = "crate::schema::shipment_status")]
+    #[schemars(schema_with = "crate::schema::open::<crate::schema::ShipmentStatus, i64>")]
     pub shipment_status: i64,
     /// How it was paid; null when not reported.
     pub pay_channel_name: Option<String>,
@@ -156,7 +156,7 @@ pub struct LineItem {
     /// The amount paid for the line.
     pub pay_amount: i64,
     /// 0 none, 1 success, 2 in progress, 3 failed, 4 partial; others may be added.
-    #[schemars(schema_with = "crate::schema::shipment_status")]
+    #[schemars(schema_with = "crate::schema::open::<crate::schema::ShipmentStatus, i64>")]
     pub shipment_status: i64,
     /// 0 when there was no fault.
     pub shipment_err_code: i64,

@@ -60,33 +60,9 @@ enumerations! {
     }
 }
 
-/// Returns the schema of one of the values of `T`, or of another value of its type.
-fn open<T: JsonSchema>(generator: &mut SchemaGenerator, other: Schema) -> Schema {
-    json_schema!({ "anyOf": [generator.subschema_for::<T>(), other] })
-}
-
-fn integer() -> Schema {
-    json_schema!({ "type": "integer", "format": "int64" })
-}
-
-fn text() -> Schema {
-    json_schema!({ "type": "string" })
-}
-
-pub(crate) fn pay_status(generator: &mut SchemaGenerator) -> Schema {
-    open::<PayStatus>(generator, integer())
-}
-
-pub(crate) fn shipment_status(generator: &mut SchemaGenerator) -> Schema {
-    open::<ShipmentStatus>(generator, integer())
-}
-
-pub(crate) fn kpi_code(generator: &mut SchemaGenerator) -> Schema {
-    open::<KpiCode>(generator, text())
-}
-
-pub(crate) fn kpi_type(generator: &mut SchemaGenerator) -> Schema {
-    open::<KpiType>(generator, text())
+/// Returns the schema of one of the values of `T`, or of another value of the type `U`.
+pub(crate) fn open<T: JsonSchema, U: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "anyOf": [generator.subschema_for::<T>(), generator.subschema_for::<U>()] })
 }
 
 /// A date string (FMT-2).
