@@ -83,7 +83,7 @@ pub struct EndpointInfo {
 
 /// Declares the endpoints. The doc comment of an entry is its summary; `page_of: T` is
 /// `response: Page<T>` of a paged endpoint, and `list_of: T` is `response: Vec<T>`, both with their
-/// `rows`.
+/// `rows`. Without a `token`, it is one of the business paths.
 macro_rules! endpoints {
     ($(
         $(#[doc = $summary:literal])+
@@ -92,7 +92,7 @@ macro_rules! endpoints {
             short_name: $short_name:literal,
             tag: $tag:literal,
             rules: $rules:literal,
-            token: $token:ident,
+            $(token: $token:ident,)?
             request: $request:ty,
             $response:ident: $type:ty
             $(, rows: $rows:literal)?
@@ -108,7 +108,7 @@ macro_rules! endpoints {
             impl Endpoint for $name {
                 const PATH: &'static str = $path;
                 const ROUTE: &'static str = concat!(gateway_prefix!(), "/", $path);
-                const TOKEN: TokenRule = TokenRule::$token;
+                const TOKEN: TokenRule = endpoints!(@token $($token)?);
                 const PAGED: bool = endpoints!(@paged $response);
                 type Request = $request;
                 type Response = endpoints!(@type $response $type);
@@ -139,6 +139,8 @@ macro_rules! endpoints {
             },
         )+];
     };
+    (@token) => { TokenRule::OrInvalid };
+    (@token $token:ident) => { TokenRule::$token };
     (@sorted) => { None };
     (@sorted $sorted:literal) => { Some($sorted) };
     (@rows response) => { None };
@@ -190,7 +192,6 @@ endpoints! {
         short_name: "devices",
         tag: "Business",
         rules: "DEV-1 to DEV-7, SCOPE-2",
-        token: OrInvalid,
         request: DeviceFilter,
         page_of: DeviceRecord<'static>,
         sorted: "Sorted by `deviceCode`.",
@@ -201,7 +202,6 @@ endpoints! {
         short_name: "orders",
         tag: "Business",
         rules: "ORD-1 to ORD-14",
-        token: OrInvalid,
         request: OrderFilter,
         page_of: OrderRecord,
         sorted: "Sorted by arrival, the latest first. An order that arrives late comes before \
@@ -214,7 +214,6 @@ endpoints! {
         short_name: "order",
         tag: "Business",
         rules: "ORD-15 to ORD-20",
-        token: OrInvalid,
         request: OrderDetailRequest,
         response: crate::OrderDetail,
     }
@@ -224,7 +223,6 @@ endpoints! {
         short_name: "changes",
         tag: "Business",
         rules: "ORD-23 to ORD-30, LIM-20",
-        token: OrInvalid,
         request: OrderChangesRequest,
         response: crate::OrderChanges,
         rows: "/records",
@@ -236,7 +234,6 @@ endpoints! {
         short_name: "summary",
         tag: "Dashboard",
         rules: "DASH-1 to DASH-16, DASH-26, DASH-28",
-        token: OrInvalid,
         request: DashboardFilter,
         response: crate::Summary<'static>,
     }
@@ -246,7 +243,6 @@ endpoints! {
         short_name: "best-sellers",
         tag: "Dashboard",
         rules: "DASH-1 to DASH-13, DASH-17 to DASH-19, DASH-26",
-        token: OrInvalid,
         request: DashboardFilter,
         response: Option<crate::BestSellingProduct>,
         sorted: "`rankList` begins with the product of which most items were sold.",
@@ -257,7 +253,6 @@ endpoints! {
         short_name: "by-device",
         tag: "Dashboard",
         rules: "DASH-1 to DASH-13, DASH-20, DASH-26",
-        token: OrInvalid,
         request: DashboardFilter,
         list_of: DeviceSales,
         sorted: "Sorted by `salesAmount`, the largest first, then by `deviceCode`.",
@@ -268,7 +263,6 @@ endpoints! {
         short_name: "trend",
         tag: "Dashboard",
         rules: "DASH-1 to DASH-13, DASH-21, DASH-26",
-        token: OrInvalid,
         request: DashboardFilter,
         list_of: TrendDay,
         sorted: "Sorted by day.",
@@ -279,7 +273,6 @@ endpoints! {
         short_name: "aisles",
         tag: "Dashboard",
         rules: "DASH-1, DASH-22, DASH-23, DASH-27",
-        token: OrInvalid,
         request: DashboardFilter,
         list_of: DeviceAisles,
         sorted: "Sorted by `deviceCode`, cabinets by code, layers by number.",
@@ -290,7 +283,6 @@ endpoints! {
         short_name: "profile",
         tag: "Dashboard",
         rules: "DASH-1, DASH-24, DASH-27",
-        token: OrInvalid,
         request: DashboardFilter,
         response: crate::DeviceProfile<'static>,
         rows: "/list",
@@ -302,7 +294,6 @@ endpoints! {
         short_name: "online",
         tag: "Dashboard",
         rules: "DASH-25, DASH-27, DASH-28",
-        token: OrInvalid,
         request: NoBody,
         response: crate::OnlineDevices<'static>,
         rows: "/list",

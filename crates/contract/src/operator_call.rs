@@ -87,7 +87,8 @@ pub struct OperatorCallInfo {
 }
 
 /// Declares the calls. The doc comment of an entry is its summary. A call without a `right` takes
-/// no key, and one without a `query` or a `body` takes none.
+/// no key, and one without a `query` or a `body` takes none; one without `statuses` has those of a
+/// call that reads with a key.
 macro_rules! operator_calls {
     ($(
         $(#[doc = $summary:literal])+
@@ -98,7 +99,7 @@ macro_rules! operator_calls {
             $(query: $query:ident,)?
             $(body: $body:ident($line:ty),)?
             response: $response:ident($($type:tt)+),
-            statuses: $statuses:expr $(,)?
+            $(statuses: $statuses:expr,)?
         }
     )+) => {
         $(
@@ -130,7 +131,7 @@ macro_rules! operator_calls {
                 body: operator_calls!(@body $($body $line)?),
                 content_type: $name::CONTENT_TYPE,
                 response: SchemaGenerator::subschema_for::<<$name as OperatorCall>::Response>,
-                statuses: &$statuses,
+                statuses: operator_calls!(@statuses $($statuses)?),
             },
         )+];
     };
@@ -146,6 +147,8 @@ macro_rules! operator_calls {
     (@query_type $query:ident) => { $query };
     (@query) => { None };
     (@query $query:ident) => { Some(SchemaGenerator::subschema_for::<$query>) };
+    (@statuses) => { &[200, 400, 401, 403, 500, 503] };
+    (@statuses $statuses:expr) => { &$statuses };
     (@body) => { CallBody::Empty };
     (@body $body:ident $line:ty) => { CallBody::$body(SchemaGenerator::subschema_for::<$line>) };
 }
@@ -172,7 +175,6 @@ operator_calls! {
         right: "read",
         query: ListFilter,
         response: Json(Listed<AccountItem>),
-        statuses: [200, 400, 401, 403, 500, 503],
     }
     /// Stores heartbeats of devices, one on each line. The rejected lines are listed in the answer;
     /// the others are stored.
@@ -191,7 +193,6 @@ operator_calls! {
         right: "audit",
         query: AuditFilter,
         response: Json(AuditPage),
-        statuses: [200, 400, 401, 403, 500, 503],
     }
     /// Returns the orders of a group by their latest change, one on each line; with `follow`, goes
     /// on with each new change.
@@ -228,7 +229,6 @@ operator_calls! {
         right: "read",
         query: ListFilter,
         response: Json(FleetPage),
-        statuses: [200, 400, 401, 403, 500, 503],
     }
     /// Applies a fleet: creates or changes the entries that it names. If any entry has an error,
     /// nothing is applied.
@@ -247,7 +247,6 @@ operator_calls! {
         right: "read",
         query: ListFilter,
         response: Json(Listed<GroupItem>),
-        statuses: [200, 400, 401, 403, 500, 503],
     }
     /// Returns imports by commands, the last one first.
     ListImports {
@@ -256,7 +255,6 @@ operator_calls! {
         right: "read",
         query: ListFilter,
         response: Json(Listed<ImportItem>),
-        statuses: [200, 400, 401, 403, 500, 503],
     }
     /// Returns orders by group and device in the order of their arrival, as integrators see them;
     /// by time, the newest first, with `shipment`, `payment`, `since` or `until` and no
@@ -286,7 +284,6 @@ operator_calls! {
         right: "read",
         query: ListFilter,
         response: Json(Listed<ProductItem>),
-        statuses: [200, 400, 401, 403, 500, 503],
     }
     /// Returns exchange rates by currency and date.
     ListRates {
@@ -295,7 +292,6 @@ operator_calls! {
         right: "read",
         query: ListFilter,
         response: Json(Listed<RateItem>),
-        statuses: [200, 400, 401, 403, 500, 503],
     }
     /// Returns the live sessions of a part of the accounts, by login name; the part may have none.
     ListSessions {
@@ -304,7 +300,6 @@ operator_calls! {
         right: "read",
         query: ListFilter,
         response: Json(Listed<SessionItem>),
-        statuses: [200, 400, 401, 403, 500, 503],
     }
     /// Returns the totals of the data, and its size.
     ReadStatus {
@@ -312,7 +307,6 @@ operator_calls! {
         tag: "Health",
         right: "read",
         response: Json(Status),
-        statuses: [200, 400, 401, 403, 500, 503],
     }
     /// Answers with 200 while requests with a session are answered and the server is not stopping.
     Readyz {
