@@ -202,7 +202,7 @@ pub struct FleetCounts {
     pub products: ChangeCounts,
     /// Devices.
     pub devices: ChangeCounts,
-    /// Sessions that ended.
+    /// Sessions that ended because their account or its access changed.
     pub sessions_ended: usize,
 }
 

@@ -5,6 +5,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::FleetCounts;
+
 /// The outcome of a stream of orders.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -91,16 +93,9 @@ pub struct RejectedHeartbeat {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FleetApplied {
-    /// Groups.
-    pub groups: ChangeCounts,
-    /// Accounts.
-    pub accounts: ChangeCounts,
-    /// Products.
-    pub products: ChangeCounts,
-    /// Devices.
-    pub devices: ChangeCounts,
-    /// Sessions that ended because their account or its access changed.
-    pub sessions_ended: usize,
+    /// Their numbers.
+    #[serde(flatten)]
+    pub counts: FleetCounts,
     /// Moves of devices that take effect at another time than now.
     pub moves: Vec<DatedMove>,
     /// Values that are valid and likely wrong, such as a stock above the capacity; at most 51

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use kiosque_contract::{FleetApplied, FleetCounts};
+use kiosque_contract::FleetApplied;
 use kiosque_model::fleet::Fleet;
 use kiosque_store::{Applied, ApplyError, NewHashes};
 
@@ -36,7 +36,9 @@ pub(super) async fn apply(caller: Caller<'_>) -> Result<FleetApplied, Failure> {
         let new_hashes = new_hashes(app, &fleet).await?;
         match app.store.fleet().apply(Arc::clone(&fleet), new_hashes, by.clone(), &app.clock).await
         {
-            Ok(applied) => return Ok(wire_answer(applied, warnings)),
+            Ok(Applied { counts, dated_moves: moves, .. }) => {
+                return Ok(FleetApplied { counts, moves, warnings });
+            }
             Err(ApplyError::Invalid(errors)) => {
                 return Err(invalid(errors.iter().map(ToString::to_string).collect()));
             }
@@ -63,10 +65,4 @@ async fn new_hashes(app: &App, fleet: &Fleet) -> Result<NewHashes, Failure> {
         new_hashes.insert(account.login_name.as_str().to_owned(), hashing.await??);
     }
     Ok(new_hashes)
-}
-
-fn wire_answer(applied: Applied, warnings: Vec<String>) -> FleetApplied {
-    let Applied { counts, dated_moves: moves, .. } = applied;
-    let FleetCounts { groups, accounts, products, devices, sessions_ended } = counts;
-    FleetApplied { groups, accounts, products, devices, sessions_ended, moves, warnings }
 }
