@@ -86,7 +86,6 @@ impl Broker {
         lane: &Lane,
         wait: Wait,
     ) -> Result<Called, Failure> {
-        let mut stopping = self.stop.stopping();
         let mut is_stopping = false;
         loop {
             let seconds = if is_stopping { 0 } else { wait.part_s() };
@@ -99,7 +98,7 @@ impl Broker {
             let called = tokio::select! {
                 called = self.wait_once(lane, part) => called?,
                 () = self.session_ends(token) => None,
-                () = stopping.wait() => {
+                () = self.stop.wait() => {
                     is_stopping = true;
                     None
                 }

@@ -28,7 +28,7 @@ use crate::connection_activity::{ConnectionActivity, Protocol};
 use crate::metrics::ConnectionMetrics;
 use crate::monitored_stream::MonitoredStream;
 use crate::source_limits::{KeptConnection, WhenFull};
-use crate::stop::Stopping;
+use crate::stop::Stop;
 use crate::stream_deadline::StreamExecutor;
 use crate::{http1_request, plain_http};
 
@@ -77,7 +77,7 @@ pub(crate) async fn serve(
     peer: Peer,
     acceptor: TlsAcceptor,
     stream: TcpStream,
-    mut stopping: Stopping,
+    stop: Stop,
 ) {
     let limits = &shared.options.limits;
     let stream = tokio::select! {
@@ -86,7 +86,7 @@ pub(crate) async fn serve(
             None => return shared.options.metrics.handshakes_failed.inc(),
         },
         // There is no request yet.
-        () = stopping.wait() => return,
+        () = stop.wait() => return,
     };
     if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
         let activity = activity(&shared, Protocol::Http2);
@@ -98,9 +98,9 @@ pub(crate) async fn serve(
         });
         let connection = http2_builder(limits).serve_connection(io, service);
         let shutdown = http2::Connection::graceful_shutdown;
-        drive(pin!(connection), shutdown, limits, &activity, stopping).await;
+        drive(pin!(connection), shutdown, limits, &activity, stop).await;
     } else {
-        serve_http1(shared, peer, stream, stopping).await;
+        serve_http1(shared, peer, stream, stop).await;
     }
 }
 
@@ -109,7 +109,7 @@ pub(crate) async fn serve_http1(
     shared: Arc<Shared>,
     peer: Peer,
     stream: impl AsyncRead + AsyncWrite + Unpin,
-    stopping: Stopping,
+    stop: Stop,
 ) {
     let limits = &shared.options.limits;
     let activity = activity(&shared, Protocol::Http1);
@@ -121,7 +121,7 @@ pub(crate) async fn serve_http1(
     });
     let connection = http1_builder(limits).serve_connection(io, service);
     let shutdown = http1::Connection::graceful_shutdown;
-    drive(pin!(connection), shutdown, limits, &activity, stopping).await;
+    drive(pin!(connection), shutdown, limits, &activity, stop).await;
 }
 
 fn activity(shared: &Shared, protocol: Protocol) -> Arc<ConnectionActivity> {
@@ -210,11 +210,11 @@ async fn drive<C: Future<Output = hyper::Result<()>>>(
     shutdown: impl Fn(Pin<&mut C>),
     limits: &Limits,
     activity: &ConnectionActivity,
-    mut stopping: Stopping,
+    stop: Stop,
 ) {
     let mut timer = pin!(sleep_until(Instant::now() + limits.first_byte_deadline));
     let mut shutting_down = false;
-    let mut stop = pin!(stopping.wait());
+    let mut stop = pin!(stop.wait());
     poll_fn(|context| {
         if !shutting_down && stop.as_mut().poll(context).is_ready() {
             shutting_down = true;

@@ -33,7 +33,7 @@ pub use metrics::ConnectionMetrics;
 pub use plain_listener::PlainListener;
 pub use request_body::{BodyError, BoxError, read_body};
 pub use source_limits::{KeptConnection, WhenFull};
-pub use stop::{Stop, Stopping};
+pub use stop::Stop;
 pub use unread_answers::{AnswerMemory, UnreadAnswers};
 
 /// Entry points for the fuzz targets.

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::compression::Compressor;
 use crate::connection::{self, BoxedAnswer, ConnectionOptions, Peer, Shared};
 use crate::source_limits::SourceLimits;
-use crate::stop::{Stop, Stopping};
+use crate::stop::Stop;
 use crate::tls::Certificate;
 
 /// The pause after a failed accept, which usually means that there are no file descriptors left.
@@ -88,12 +88,12 @@ impl Listener {
     ) -> Pin<Box<dyn Future<Output = OpenConnections> + Send>> {
         let Listener { socket, certificate, is_http1_only, .. } = self;
         let shared = Arc::new(Shared { options, answer, compressor: Compressor::new() });
-        Box::pin(serve_each(socket, shared, stop, move |shared, peer, stream, stopping| {
+        Box::pin(serve_each(socket, shared, stop, move |shared, peer, stream, stop| {
             let mut config = certificate.config();
             if is_http1_only {
                 Arc::make_mut(&mut config).alpn_protocols = vec![b"http/1.1".to_vec()];
             }
-            connection::serve(shared, peer, TlsAcceptor::from(config), stream, stopping)
+            connection::serve(shared, peer, TlsAcceptor::from(config), stream, stop)
         }))
     }
 }
@@ -114,7 +114,7 @@ pub(crate) async fn serve_each<F>(
     socket: TcpListener,
     shared: Arc<Shared>,
     stop: Stop,
-    connection: impl Fn(Arc<Shared>, Peer, TcpStream, Stopping) -> F,
+    connection: impl Fn(Arc<Shared>, Peer, TcpStream, Stop) -> F,
 ) -> OpenConnections
 where
     F: Future<Output = ()> + Send + 'static,
@@ -128,12 +128,12 @@ where
         max: u32::try_from(limits.connections_max).unwrap_or(u32::MAX),
         deadline: limits.shutdown_deadline,
     };
-    let mut stopping = stop.stopping();
+    let mut stopped = pin!(stop.wait());
     let mut failures = 0;
     loop {
         let accepted = tokio::select! {
             accepted = accept(&socket, &permits, &mut failures) => accepted,
-            () = stopping.wait() => return open,
+            () = &mut stopped => return open,
         };
         let Some((permit, stream, peer)) = accepted else { continue };
         let address = peer.ip().to_canonical();
@@ -145,7 +145,7 @@ where
         let _ = stream.set_nodelay(true);
         let connected = options.metrics.connected();
         let peer = Peer { address, kept: of_source.kept() };
-        let serving = connection(Arc::clone(&shared), peer, stream, stop.stopping());
+        let serving = connection(Arc::clone(&shared), peer, stream, stop.clone());
         tokio::spawn(async move {
             of_source.run(serving).await;
             drop((permit, of_source, connected));

@@ -2,7 +2,7 @@
 
 use tokio::sync::watch;
 
-/// Stops listeners.
+/// Stops listeners. Clones have the same signal.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(watch::Sender<bool>);
 
@@ -17,21 +17,9 @@ impl Stop {
         *self.0.borrow()
     }
 
-    /// Returns a receiver of the signal.
-    pub fn stopping(&self) -> Stopping {
-        Stopping(self.0.subscribe())
-    }
-}
-
-/// Waits for a [`Stop`].
-#[derive(Clone, Debug)]
-pub struct Stopping(watch::Receiver<bool>);
-
-impl Stopping {
-    /// Returns when the signal is set; never if every [`Stop`] was dropped without it.
-    pub async fn wait(&mut self) {
-        if self.0.wait_for(|stop| *stop).await.is_err() {
-            std::future::pending::<()>().await;
-        }
+    /// Returns when the signal is set.
+    pub async fn wait(&self) {
+        // The channel is open as long as `self` exists.
+        let _ = self.0.subscribe().wait_for(|stop| *stop).await;
     }
 }

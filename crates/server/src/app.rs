@@ -208,11 +208,6 @@ impl App {
         self.failure_log.log(error.kind, message, &error.cause, request_id);
     }
 
-    /// Returns when the server refuses new work.
-    pub(crate) async fn stopped(&self) {
-        self.stopping.stopping().wait().await;
-    }
-
     pub(crate) fn session_end(&self, now: UnixMs) -> UnixMs {
         now.plus_ms(millis(self.settings.token_validity))
     }

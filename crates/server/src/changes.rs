@@ -65,7 +65,7 @@ pub(crate) async fn order_changes(
     let mut ended = pin!(async {
         tokio::select! {
             () = sleep(Duration::from_secs(seconds)) => {}
-            () = app.stopped() => {}
+            () = app.stopping.wait() => {}
         }
     });
     let mut follower = app.store.orders().follow(claim.token.group_hint(), Some(&claim.token));

@@ -161,7 +161,7 @@ impl Rest {
         tokio::select! {
             () = follower.woken(after.change_no) => Ok(Waited::Changed),
             () = tokio::time::sleep(PAUSE_MAX) => Ok(Waited::Paused),
-            () = self.app.stopped() => Ok(Waited::Ended),
+            () = self.app.stopping.wait() => Ok(Waited::Ended),
             revoked = following.key.revoked() => Err(revoked),
         }
     }

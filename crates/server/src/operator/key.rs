@@ -133,7 +133,7 @@ impl StreamKey {
 
 /// Returns once the server is stopping and no line has arrived for a while.
 async fn rests_at_stop(app: &App) {
-    app.stopped().await;
+    app.stopping.wait().await;
     tokio::time::sleep(REST_AT_STOP).await;
 }
 
