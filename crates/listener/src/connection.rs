@@ -71,6 +71,21 @@ pub(crate) struct Shared {
     pub(crate) compressor: Compressor,
 }
 
+/// The state that the requests of a connection share.
+struct Connection {
+    shared: Arc<Shared>,
+    peer: Peer,
+    activity: Arc<ConnectionActivity>,
+}
+
+impl Connection {
+    fn new(shared: &Arc<Shared>, peer: Peer, protocol: Protocol) -> Arc<Connection> {
+        let ConnectionOptions { limits, metrics, .. } = &shared.options;
+        let activity = ConnectionActivity::new(protocol, limits, metrics.answers.clone());
+        Arc::new(Connection { shared: Arc::clone(shared), peer, activity })
+    }
+}
+
 /// Serves a connection to its end. Its failures affect no other connection.
 pub(crate) async fn serve(
     shared: Arc<Shared>,
@@ -89,16 +104,12 @@ pub(crate) async fn serve(
         () = stop.wait() => return,
     };
     if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
-        let activity = activity(&shared, Protocol::Http2);
-        let io = TokioIo::new(MonitoredStream::new(stream, &activity));
-        let of_service = (Arc::clone(&shared), Arc::clone(&activity), Arc::new(peer));
-        let service = service_fn(move |request| {
-            let (shared, activity, peer) = of_service.clone();
-            respond(shared, activity, peer, request)
-        });
+        let served = Connection::new(&shared, peer, Protocol::Http2);
+        let io = TokioIo::new(MonitoredStream::new(stream, &served.activity));
+        let service = service_fn(|request| respond(Arc::clone(&served), request));
         let connection = http2_builder(limits).serve_connection(io, service);
         let shutdown = http2::Connection::graceful_shutdown;
-        drive(pin!(connection), shutdown, limits, &activity, stop).await;
+        drive(pin!(connection), shutdown, limits, &served.activity, stop).await;
     } else {
         serve_http1(shared, peer, stream, stop).await;
     }
@@ -112,39 +123,29 @@ pub(crate) async fn serve_http1(
     stop: Stop,
 ) {
     let limits = &shared.options.limits;
-    let activity = activity(&shared, Protocol::Http1);
-    let io = TokioIo::new(MonitoredStream::new(stream, &activity));
-    let of_service = (Arc::clone(&shared), Arc::clone(&activity), Arc::new(peer));
-    let service = service_fn(move |request| {
-        let (shared, activity, peer) = of_service.clone();
-        respond(shared, activity, peer, request)
-    });
+    let served = Connection::new(&shared, peer, Protocol::Http1);
+    let io = TokioIo::new(MonitoredStream::new(stream, &served.activity));
+    let service = service_fn(|request| respond(Arc::clone(&served), request));
     let connection = http1_builder(limits).serve_connection(io, service);
     let shutdown = http1::Connection::graceful_shutdown;
-    drive(pin!(connection), shutdown, limits, &activity, stop).await;
-}
-
-fn activity(shared: &Shared, protocol: Protocol) -> Arc<ConnectionActivity> {
-    let ConnectionOptions { limits, metrics, .. } = &shared.options;
-    ConnectionActivity::new(protocol, limits, metrics.answers.clone())
+    drive(pin!(connection), shutdown, limits, &served.activity, stop).await;
 }
 
 /// Answers a request of a connection.
 async fn respond(
-    shared: Arc<Shared>,
-    activity: Arc<ConnectionActivity>,
-    peer: Arc<Peer>,
+    connection: Arc<Connection>,
     mut request: Request<Incoming>,
 ) -> Result<Response<AnswerBody>, Infallible> {
-    let protocol = activity.protocol;
-    let active = activity.request_to(request.uri().path());
+    let Connection { shared, peer, activity } = &*connection;
+    let active = Arc::clone(activity).request_to(request.uri().path());
     active.room().await;
     if let Some(kept) = &peer.kept {
         request.extensions_mut().insert(kept.clone());
     }
     let coding = Coding::preferred(request.headers());
     let is_head = request.method() == Method::HEAD;
-    let mut response = if protocol == Protocol::Http1 && !http1_request::is_valid(&request) {
+    let mut response = if activity.protocol == Protocol::Http1 && !http1_request::is_valid(&request)
+    {
         http1_request::bad_request()
     } else {
         (shared.answer)(request, peer.address).await
