@@ -87,8 +87,7 @@ impl Listener {
         stop: Stop,
     ) -> Pin<Box<dyn Future<Output = OpenConnections> + Send>> {
         let Listener { socket, certificate, is_http1_only, .. } = self;
-        let shared = Arc::new(Shared { options, answer, compressor: Compressor::new() });
-        Box::pin(serve_each(socket, shared, stop, move |shared, peer, stream, stop| {
+        Box::pin(serve_each(socket, options, answer, stop, move |shared, peer, stream, stop| {
             let mut config = certificate.config();
             if is_http1_only {
                 Arc::make_mut(&mut config).alpn_protocols = vec![b"http/1.1".to_vec()];
@@ -112,13 +111,15 @@ impl OpenConnections {
 /// Returns the connections that are still open.
 pub(crate) async fn serve_each<F>(
     socket: TcpListener,
-    shared: Arc<Shared>,
+    options: ConnectionOptions,
+    answer: BoxedAnswer,
     stop: Stop,
     connection: impl Fn(Arc<Shared>, Peer, TcpStream, Stop) -> F,
 ) -> OpenConnections
 where
     F: Future<Output = ()> + Send + 'static,
 {
+    let shared = Arc::new(Shared { options, answer, compressor: Compressor::new() });
     let options = &shared.options;
     let limits = &options.limits;
     let permits = Arc::new(Semaphore::new(limits.connections_max));

@@ -3,12 +3,10 @@
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
 
 use tokio::net::TcpListener;
 
-use crate::compression::Compressor;
-use crate::connection::{self, BoxedAnswer, ConnectionOptions, Shared};
+use crate::connection::{self, BoxedAnswer, ConnectionOptions};
 use crate::listener::{OpenConnections, serve_each};
 use crate::stop::Stop;
 
@@ -48,7 +46,6 @@ impl PlainListener {
         answer: BoxedAnswer,
         stop: Stop,
     ) -> Pin<Box<dyn Future<Output = OpenConnections> + Send>> {
-        let shared = Arc::new(Shared { options, answer, compressor: Compressor::new() });
-        Box::pin(serve_each(self.0, shared, stop, connection::serve_http1))
+        Box::pin(serve_each(self.0, options, answer, stop, connection::serve_http1))
     }
 }
