@@ -131,21 +131,14 @@ impl Compressor {
         let is_long = content.len() > STEP_BYTES;
         let _permit = if is_long { self.long_answers.acquire().await.ok() } else { None };
         let mut encoder = Encoder::new(coding, Some(content.len()))?;
-        let (last, steps) = last_step(content);
-        for step in steps.chunks(STEP_BYTES) {
-            encoder.write(step)?;
-            yield_now().await;
+        for (at, step) in content.chunks(STEP_BYTES).enumerate() {
+            if at > 0 {
+                yield_now().await;
+            }
+            encoder.input().write_all(step)?;
         }
-        encoder.write(last)?;
         encoder.finish()
     }
-}
-
-/// Splits content into its last step and the steps before it.
-fn last_step(content: &[u8]) -> (&[u8], &[u8]) {
-    let steps = content.len().saturating_sub(1) / STEP_BYTES * STEP_BYTES;
-    let (steps, last) = content.split_at(steps);
-    (last, steps)
 }
 
 /// Returns the compressed parts of an answer that begins with `first`. Each part is flushed, so
@@ -170,9 +163,9 @@ fn compressed_parts(first: Bytes, later: LaterParts, encoder: Encoder) -> LaterP
                 }
             }
             let step = state.part.split_to(state.part.len().min(STEP_BYTES));
-            state.encoder.write(&step).map_err(|_| BrokenOff)?;
+            state.encoder.input().write_all(&step).map_err(|_| BrokenOff)?;
             if state.part.is_empty() {
-                state.encoder.flush().map_err(|_| BrokenOff)?;
+                state.encoder.input().flush().map_err(|_| BrokenOff)?;
             }
             let compressed = state.encoder.take();
             yield_now().await;
@@ -206,17 +199,11 @@ impl Encoder {
         }
     }
 
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+    /// Returns where the bytes to compress are written.
+    fn input(&mut self) -> &mut dyn Write {
         match self {
-            Encoder::Gzip(encoder) => encoder.write_all(bytes),
-            Encoder::Zstd(encoder) => encoder.write_all(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Encoder::Gzip(encoder) => encoder.flush(),
-            Encoder::Zstd(encoder) => encoder.flush(),
+            Encoder::Gzip(encoder) => encoder,
+            Encoder::Zstd(encoder) => encoder,
         }
     }
 
@@ -342,21 +329,6 @@ mod tests {
             }
             assert!(parts.next().await.expect("an error").is_err());
             assert!(decompressed(&sent, coding).is_err(), "{coding:?}: it seems whole");
-        }
-    }
-
-    #[test]
-    fn the_last_step_is_never_empty_unless_all_is() {
-        for (length, last) in [
-            (0, 0),
-            (1, 1),
-            (STEP_BYTES, STEP_BYTES),
-            (STEP_BYTES + 1, 1),
-            (3 * STEP_BYTES, STEP_BYTES),
-        ] {
-            let content = vec![0; length];
-            let (of_last, steps) = last_step(&content);
-            assert_eq!((of_last.len(), of_last.len() + steps.len()), (last, length));
         }
     }
 }
