@@ -49,7 +49,7 @@ fn same(fields: &Fields, other: &Value) {
             (Json::Number, Value::Number(other)) => other.as_i64().is_none(),
             (Json::Text(text), Value::String(other)) => text == other,
             (Json::List | Json::Texts(_), Value::Array(_)) => true,
-            (Json::Object, Value::Object(_)) => true,
+            (Json::Object(_), Value::Object(_)) => true,
             _ => false,
         };
         assert!(is_same, "{name:?}: {value:?} is {:?}", other[name]);

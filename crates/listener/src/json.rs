@@ -22,8 +22,8 @@ pub enum Json {
     Texts(Vec<String>),
     /// Any other array.
     List,
-    /// An object.
-    Object,
+    /// An object; only the outermost one has its fields.
+    Object(Fields),
 }
 
 impl Json {
@@ -64,19 +64,17 @@ pub fn parse_object(body: &[u8], max_depth: usize) -> Result<Fields, String> {
         parsed => parsed,
     };
     match parsed? {
-        (Json::Object, fields) => Ok(fields),
-        (Json::Null, _) => Err("the body is null; send a JSON object such as {}".to_owned()),
+        Json::Object(fields) => Ok(fields),
+        Json::Null => Err("the body is null; send a JSON object such as {}".to_owned()),
         _ => Err("the body is not a JSON object; send one such as {}".to_owned()),
     }
 }
 
-fn parse(text: &str, max_depth: usize) -> Result<(Json, Fields), String> {
-    let mut fields = Fields::default();
+fn parse(text: &str, max_depth: usize) -> Result<Json, String> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let level = Level { keep: Keep::Fields(&mut fields), depth_left: max_depth, max_depth };
-    let value = level.deserialize(&mut deserializer).map_err(|error| error.to_string())?;
-    deserializer.end().map_err(|error| error.to_string())?;
-    Ok((value, fields))
+    let value = Level { depth: 0, max_depth }.deserialize(&mut deserializer);
+    let value = value.and_then(|value| deserializer.end().map(|()| value));
+    value.map_err(|error| error.to_string())
 }
 
 /// The error of serde_json for a number such as `1e999`, which is valid JSON but not an `f64`.
@@ -126,37 +124,25 @@ fn is_out_of_range(number: &str) -> bool {
         && number.parse::<f64>().is_ok_and(f64::is_infinite)
 }
 
-/// The part of a level's content that is stored.
-enum Keep<'f> {
-    /// The fields of the outermost object.
-    Fields(&'f mut Fields),
-    /// The strings of a field's value, if it is a list of strings.
-    Texts,
-    /// Nothing of deeper levels.
-    Nothing,
-}
-
-/// One level of nesting.
-struct Level<'f> {
-    keep: Keep<'f>,
-    depth_left: usize,
+/// One level of nesting. The fields of the outermost object are stored, and the strings of each
+/// that is a list of strings; nothing of deeper levels.
+#[derive(Clone, Copy)]
+struct Level {
+    depth: usize,
     max_depth: usize,
 }
 
-impl Level<'_> {
-    fn deeper<E: Error>(&self) -> Result<Level<'static>, E> {
-        let keep = match self.keep {
-            Keep::Fields(_) => Keep::Texts,
-            Keep::Texts | Keep::Nothing => Keep::Nothing,
-        };
-        match self.depth_left.checked_sub(1) {
-            Some(depth_left) => Ok(Level { keep, depth_left, max_depth: self.max_depth }),
-            None => Err(E::custom(format_args!("nested deeper than {} levels", self.max_depth))),
+impl Level {
+    fn deeper<E: Error>(self) -> Result<Level, E> {
+        let Level { depth, max_depth } = self;
+        match depth < max_depth {
+            true => Ok(Level { depth: depth + 1, max_depth }),
+            false => Err(E::custom(format_args!("nested deeper than {max_depth} levels"))),
         }
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Level<'_> {
+impl<'de> DeserializeSeed<'de> for Level {
     type Value = Json;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
@@ -164,7 +150,7 @@ impl<'de> DeserializeSeed<'de> for Level<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Level<'_> {
+impl<'de> Visitor<'de> for Level {
     type Value = Json;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -196,33 +182,31 @@ impl<'de> Visitor<'de> for Level<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
-        let mut texts = matches!(self.keep, Keep::Texts).then(Vec::new);
-        while let Some(item) = items.next_element_seed(self.deeper()?)? {
-            texts = match (texts, item) {
-                (Some(mut texts), Json::Text(text)) => {
-                    texts.push(text);
-                    Some(texts)
-                }
-                _ => None,
-            };
+        let mut texts = (self.depth == 1).then(Vec::new);
+        let deeper = self.deeper()?;
+        while let Some(item) = items.next_element_seed(deeper)? {
+            match (&mut texts, item) {
+                (Some(texts), Json::Text(text)) => texts.push(text),
+                _ => texts = None,
+            }
         }
         Ok(texts.map_or(Json::List, Json::Texts))
     }
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut entries: A) -> Result<Json, A::Error> {
-        // An empty object counts as a level, as an empty array does.
-        self.deeper::<A::Error>()?;
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Json, A::Error> {
+        let deeper = self.deeper()?;
+        let mut fields = Fields::default();
         let mut names = std::collections::HashSet::new();
         while let Some(name) = entries.next_key::<String>()? {
             if !names.insert(name.clone()) {
                 return Err(A::Error::custom(format_args!("duplicate field {name:?}")));
             }
-            let value = entries.next_value_seed(self.deeper()?)?;
-            if let Keep::Fields(fields) = &mut self.keep {
+            let value = entries.next_value_seed(deeper)?;
+            if self.depth == 0 {
                 fields.0.push((name, value));
             }
         }
-        Ok(Json::Object)
+        Ok(Json::Object(fields))
     }
 }
 

@@ -153,7 +153,7 @@ fn shown(value: Json) -> Value {
         Json::Text(text) => shortened(&text).into(),
         Json::Texts(texts) => texts.iter().map(|text| shortened(text)).collect(),
         Json::List => "(list)".into(),
-        Json::Object => "(object)".into(),
+        Json::Object(_) => "(object)".into(),
     }
 }
 
