@@ -142,9 +142,7 @@ impl ConnectionActivity {
     }
 
     fn pieces_of(&self, slot: u64) -> &AtomicU32 {
-        let [first, ..] = &self.unsent_pieces;
-        let index = usize::try_from(slot % SLOTS as u64).unwrap_or_default();
-        self.unsent_pieces.get(index).unwrap_or(first)
+        &self.unsent_pieces[usize::try_from(slot % SLOTS as u64).unwrap_or_default()]
     }
 
     fn at(&self, us: u64) -> Instant {

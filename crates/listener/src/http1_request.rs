@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 use http::uri::Authority;
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
+use http::{HeaderValue, Request, Response, StatusCode, Version, header};
 
 use crate::answer_body::Content;
 
@@ -13,19 +13,18 @@ use crate::answer_body::Content;
 /// HTTP/1.0 may omit, and this server supports one transfer coding, `chunked`. An empty host is for
 /// targets without an authority, which HTTP targets always have.
 pub(crate) fn is_valid<B>(request: &Request<B>) -> bool {
-    let headers = request.headers();
-    let is_host_valid = match only(headers, header::HOST) {
-        Ok(Some(host)) => match host.as_bytes() {
-            [] | [b':', ..] => false,
-            host => host.iter().all(|byte| is_in_host(*byte)),
-        },
-        Ok(None) => request.version() == Version::HTTP_10,
-        Err(Repeated) => false,
+    let first_two = |name| {
+        let mut values = request.headers().get_all(name).iter().map(HeaderValue::as_bytes);
+        (values.next(), values.next())
     };
-    let is_coding_known = match only(headers, header::TRANSFER_ENCODING) {
-        Ok(None) => true,
-        Ok(Some(coding)) => coding.as_bytes().eq_ignore_ascii_case(b"chunked"),
-        Err(Repeated) => false,
+    let is_host_valid = match first_two(header::HOST) {
+        (Some([] | [b':', ..]), _) | (_, Some(_)) => false,
+        (Some(host), None) => host.iter().all(|byte| is_in_host(*byte)),
+        (None, None) => request.version() == Version::HTTP_10,
+    };
+    let is_coding_known = match first_two(header::TRANSFER_ENCODING) {
+        (coding, None) => coding.is_none_or(|coding| coding.eq_ignore_ascii_case(b"chunked")),
+        (_, Some(_)) => false,
     };
     is_host_valid && is_coding_known
 }
@@ -46,17 +45,6 @@ pub fn is_for_domain<B>(request: &Request<B>) -> bool {
     let Some(host) = host.and_then(|host| host.parse::<Authority>().ok()) else { return false };
     let host = host.host().trim_matches(['[', ']']);
     host.contains('.') && host.parse::<IpAddr>().is_err()
-}
-
-/// The header occurs more than once.
-struct Repeated;
-
-fn only(headers: &HeaderMap, name: header::HeaderName) -> Result<Option<&HeaderValue>, Repeated> {
-    let mut values = headers.get_all(name).iter();
-    match (values.next(), values.next()) {
-        (first, None) => Ok(first),
-        (_, Some(_)) => Err(Repeated),
-    }
 }
 
 /// Returns whether a host with a port may contain a byte: RFC 3986 without user information.

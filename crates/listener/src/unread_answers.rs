@@ -69,9 +69,8 @@ impl AnswerMemory {
     }
 
     fn counter(&self) -> &AtomicUsize {
-        let [first, ..] = &self.answers.by_account;
         let index = usize::try_from(self.account.0.rem_euclid(COUNTERS as i64));
-        self.answers.by_account.get(index.unwrap_or_default()).unwrap_or(first)
+        &self.answers.by_account[index.unwrap_or_default()]
     }
 }
 

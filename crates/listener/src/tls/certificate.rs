@@ -2,6 +2,7 @@
 //! Connections stay open.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, SystemTime};
@@ -57,11 +58,7 @@ struct Stamp {
 impl Stamp {
     fn of(path: &Path) -> Option<Stamp> {
         let found = fs::metadata(path).ok()?;
-        #[cfg(unix)]
-        let file_no = std::os::unix::fs::MetadataExt::ino(&found);
-        #[cfg(not(unix))]
-        let file_no = 0;
-        Some(Stamp { modified: found.modified().ok(), bytes: found.len(), file_no })
+        Some(Stamp { modified: found.modified().ok(), bytes: found.len(), file_no: found.ino() })
     }
 }
 
