@@ -101,7 +101,7 @@ pub(crate) async fn switch_group(
     caller: Caller<'_>,
     request: SwitchGroupRequest,
 ) -> Result<Data<SessionData>, Failure> {
-    let Caller { call, claim } = caller;
+    let Caller { call, claim, .. } = caller;
     let (app, origin) = (call.app, call.origin());
     let random = app.entropy.bytes()?;
     let expires_at = app.session_end(origin.at);
@@ -112,7 +112,7 @@ pub(crate) async fn switch_group(
 
 /// `POST …/logout`
 pub(crate) async fn log_out(caller: Caller<'_>, _: NoBody) -> Result<Data<()>, Failure> {
-    let Caller { call, claim } = caller;
+    let Caller { call, claim, .. } = caller;
     call.app.store.sessions().log_out(claim, call.origin()).await?;
     Data::of(&())
 }

@@ -44,6 +44,8 @@ pub(crate) struct Call<'a> {
 pub(crate) struct Caller<'a> {
     pub(crate) call: Call<'a>,
     pub(crate) claim: Claim,
+    /// The requested page; the first one if the endpoint has no pages.
+    pub(crate) page: PageRequest,
 }
 
 /// A body from the network, or the body of a call that a person tries in the console.
@@ -89,22 +91,9 @@ impl<'a> Received<'a> {
         E: Endpoint<Request: Validate>,
         H: AsyncFnOnce(Caller<'a>, E::Request) -> Result<Data<E::Response>, Failure>,
     {
-        const { assert!(!E::PAGED, "a paged endpoint: use answer_page") };
-        let (caller, request, _) = self.authenticate(endpoint).await?;
+        let (caller, request) = self.authenticate(endpoint).await?;
         let (app, account) = (caller.call.app, caller.claim.token.account_hint());
         handler(caller, request).await?.admitted(&app.unread_answers, account)
-    }
-
-    /// Answers with the handler of a paged endpoint.
-    pub(crate) async fn answer_page<E, H>(self, endpoint: E, handler: H) -> Result<Content, Failure>
-    where
-        E: Endpoint<Request: Validate>,
-        H: AsyncFnOnce(Caller<'a>, E::Request, PageRequest) -> Result<Data<E::Response>, Failure>,
-    {
-        const { assert!(E::PAGED, "an endpoint without pages: use answer") };
-        let (caller, request, page) = self.authenticate(endpoint).await?;
-        let (app, account) = (caller.call.app, caller.claim.token.account_hint());
-        handler(caller, request, page).await?.admitted(&app.unread_answers, account)
     }
 
     /// Answers with the handler of an endpoint that takes no token.
@@ -124,13 +113,13 @@ impl<'a> Received<'a> {
     async fn authenticate<E: Endpoint<Request: Validate>>(
         self,
         _: E,
-    ) -> Result<(Caller<'a>, E::Request, PageRequest), Failure> {
+    ) -> Result<(Caller<'a>, E::Request), Failure> {
         let Received { call, body, remarks } = self;
         let token = call.token(E::TOKEN).inspect_err(|_| remarks.hint = call.hint())?;
         remarks.account = Some(token.account_hint());
         let claim = Claim { token, now: call.now };
         match call.read::<E>(body, &mut remarks.ignored) {
-            Ok((request, page)) => Ok((Caller { call, claim }, request, page)),
+            Ok((request, page)) => Ok((Caller { call, claim, page }, request)),
             Err(failure) => {
                 call.app.store.sessions().prove(claim).await?;
                 Err(failure)

@@ -47,7 +47,7 @@ pub(crate) async fn order_changes(
     caller: Caller<'_>,
     request: OrderChangesRequest,
 ) -> Result<Data<OrderChanges>, Failure> {
-    let Caller { call, mut claim } = caller;
+    let Caller { call, mut claim, .. } = caller;
     let app = call.app;
     let size_max = app.settings.limits.page_size_max;
     let query = ChangeQuery {

@@ -76,7 +76,7 @@ async fn sales_query(
     caller: &Caller<'_>,
     filter: DashboardFilter,
 ) -> Result<DashboardQuery, Failure> {
-    let Caller { call, claim } = caller;
+    let Caller { call, claim, .. } = caller;
     let (store, work_max) = (&call.app.store, call.app.settings.limits.dashboard_work_max);
     let query = query(call, filter);
     let devices = i64::try_from(query.devices.len()).unwrap_or(i64::MAX);
@@ -97,7 +97,7 @@ async fn summary(
     filter: DashboardFilter,
 ) -> Result<Data<Summary<'static>>, Failure> {
     let query = sales_query(&caller, filter).await?;
-    let Caller { call, claim } = caller;
+    let Caller { call, claim, .. } = caller;
     let store = &call.app.store;
     let (start, end) = (query.start, query.end);
     let online = call.app.online_since(call.now);
@@ -118,7 +118,7 @@ async fn best_selling_product(
     filter: DashboardFilter,
 ) -> Result<Data<Option<BestSellingProduct>>, Failure> {
     let query = sales_query(&caller, filter).await?;
-    let Caller { call, claim } = caller;
+    let Caller { call, claim, .. } = caller;
     let ranked = call.app.store.reports().best_sellers(claim, query, RANKED_MAX).await?;
     let rank_list: Vec<ProductSales> = ranked.into_iter().map(product_sales).collect();
     let best = rank_list.first().cloned();
@@ -131,7 +131,7 @@ async fn sales_by_device(
     filter: DashboardFilter,
 ) -> Result<Data<Vec<DeviceSales>>, Failure> {
     let query = sales_query(&caller, filter).await?;
-    let Caller { call, claim } = caller;
+    let Caller { call, claim, .. } = caller;
     let account = claim.token.account_hint();
     let mut sales = call.app.store.reports().sales_by_device(claim, query).await?;
     // By the rounded amounts: amounts that look equal are equal.
@@ -154,7 +154,7 @@ async fn sales_trend(
     filter: DashboardFilter,
 ) -> Result<Data<Vec<TrendDay>>, Failure> {
     let query = sales_query(&caller, filter).await?;
-    let Caller { call, claim } = caller;
+    let Caller { call, claim, .. } = caller;
     let days = call.app.store.reports().sales_trend(claim, query).await?;
     let days = days.into_iter().map(|(day, turnover)| TrendDay {
         label: day.to_string(),

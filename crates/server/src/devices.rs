@@ -1,7 +1,7 @@
 //! List devices (DEV-1 to DEV-7).
 
 use kiosque_contract::{DeviceFilter, DeviceRecord, Page, ZeroOrOne};
-use kiosque_model::{DeviceCode, GroupId, PageRequest};
+use kiosque_model::{DeviceCode, GroupId};
 use kiosque_store::DeviceQuery;
 
 use crate::answer::Data;
@@ -14,9 +14,8 @@ impl Validate for DeviceFilter {}
 pub(crate) async fn device_page(
     caller: Caller<'_>,
     filter: DeviceFilter,
-    page: PageRequest,
 ) -> Result<Data<Page<DeviceRecord<'static>>>, Failure> {
-    let Caller { call, claim } = caller;
+    let Caller { call, claim, page } = caller;
     let query = DeviceQuery {
         group: filter.group_id.map(GroupId::parse),
         code: filter.device_code.map(DeviceCode::parse),

@@ -2,7 +2,7 @@
 
 use kiosque_contract::{OrderDetail, OrderDetailRequest, OrderFilter, OrderRecord, Page};
 use kiosque_model::refusal::ViolationKind;
-use kiosque_model::{DeviceCode, PageRequest, UnixMs};
+use kiosque_model::{DeviceCode, UnixMs};
 use kiosque_store::{History, OrderQuery, Span, TradeNumbers};
 
 use crate::answer::Data;
@@ -29,9 +29,8 @@ impl Validate for OrderFilter {
 pub(crate) async fn query_order_list(
     caller: Caller<'_>,
     filter: OrderFilter,
-    page: PageRequest,
 ) -> Result<Data<Page<OrderRecord>>, Failure> {
-    let Caller { call, claim } = caller;
+    let Caller { call, claim, page } = caller;
     let query = OrderQuery {
         // A text that cannot be a code is out of scope like any other unknown code.
         device: DeviceCode::parse(filter.device_code).ok(),
@@ -71,7 +70,7 @@ pub(crate) async fn order_detail(
     caller: Caller<'_>,
     request: OrderDetailRequest,
 ) -> Result<Data<OrderDetail>, Failure> {
-    let Caller { call, claim } = caller;
+    let Caller { call, claim, .. } = caller;
     let given = |number: Option<String>| number.filter(|number| !number.trim().is_empty());
     let numbers =
         TradeNumbers { out: given(request.trade_no_out), inner: given(request.trade_no_in) };

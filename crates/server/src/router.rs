@@ -86,10 +86,8 @@ fn route<'a>(call: Received<'a>, path: &str) -> BoxFuture<'a, Result<Content, Fa
         LogIn::ROUTE => Box::pin(call.answer_anyone(LogIn, auth::log_in)),
         SwitchGroup::ROUTE => Box::pin(call.answer(SwitchGroup, auth::switch_group)),
         LogOut::ROUTE => Box::pin(call.answer(LogOut, auth::log_out)),
-        DevicePage::ROUTE => Box::pin(call.answer_page(DevicePage, devices::device_page)),
-        QueryOrderList::ROUTE => {
-            Box::pin(call.answer_page(QueryOrderList, orders::query_order_list))
-        }
+        DevicePage::ROUTE => Box::pin(call.answer(DevicePage, devices::device_page)),
+        QueryOrderList::ROUTE => Box::pin(call.answer(QueryOrderList, orders::query_order_list)),
         OrderDetail::ROUTE => Box::pin(call.answer(OrderDetail, orders::order_detail)),
         OrderChanges::ROUTE => Box::pin(call.answer(OrderChanges, changes::order_changes)),
         _ => dashboard::route(call, path),

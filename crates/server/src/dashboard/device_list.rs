@@ -93,7 +93,7 @@ pub(super) async fn answer<T>(
     query: DashboardQuery,
     list: DeviceList,
 ) -> Result<Data<T>, Failure> {
-    let Caller { call, claim } = caller;
+    let Caller { call, claim, .. } = caller;
     let begin = DevicePart { after: String::new(), size: FIRST_DEVICES, most_bytes: PARTS_BYTES };
     let read = || list.read(call.app, claim.clone(), query.clone(), begin.clone());
     let mut first = read().await?;
