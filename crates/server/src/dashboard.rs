@@ -14,7 +14,7 @@ use kiosque_contract::{
 };
 use kiosque_listener::Content;
 use kiosque_model::refusal::{Violation, ViolationKind};
-use kiosque_model::{DeviceCode, GroupId, Refusal};
+use kiosque_model::{Claim, DeviceCode, GroupId, Refusal};
 use kiosque_store::DashboardQuery;
 
 use crate::answer::Data;
@@ -70,25 +70,24 @@ fn query(call: &Call<'_>, filter: DashboardFilter) -> DashboardQuery {
     }
 }
 
-/// Returns the query of a filter for a function that sums the sales of its devices, unless that is
-/// too much work (DASH-26).
-async fn sales_query(
-    caller: &Caller<'_>,
+/// Returns the call, the claim and the query of a request to a function that sums the sales of its
+/// devices, unless that is too much work (DASH-26).
+async fn sales_query<'a>(
+    Caller { call, claim, .. }: Caller<'a>,
     filter: DashboardFilter,
-) -> Result<DashboardQuery, Failure> {
-    let Caller { call, claim, .. } = caller;
+) -> Result<(Call<'a>, Claim, DashboardQuery), Failure> {
     let (store, work_max) = (&call.app.store, call.app.settings.limits.dashboard_work_max);
-    let query = query(call, filter);
+    let query = query(&call, filter);
     let devices = i64::try_from(query.devices.len()).unwrap_or(i64::MAX);
     let days = range::days((query.start, query.end), store.zone());
     if devices.saturating_mul(days) > work_max {
         // As for any other violation, the session is proven first (REQ-1).
-        store.sessions().prove(claim.clone()).await?;
+        store.sessions().prove(claim).await?;
         let violation =
             Violation { field: "startTimestamp", kind: ViolationKind::TooMuchWork(work_max) };
         return Err(Refusal::Invalid(vec![violation]).into());
     }
-    Ok(query)
+    Ok((call, claim, query))
 }
 
 /// `POST …/kioskDashboard/summary`
@@ -96,8 +95,7 @@ async fn summary(
     caller: Caller<'_>,
     filter: DashboardFilter,
 ) -> Result<Data<Summary<'static>>, Failure> {
-    let query = sales_query(&caller, filter).await?;
-    let Caller { call, claim, .. } = caller;
+    let (call, claim, query) = sales_query(caller, filter).await?;
     let store = &call.app.store;
     let (start, end) = (query.start, query.end);
     let online = call.app.online_since(call.now);
@@ -117,8 +115,7 @@ async fn best_selling_product(
     caller: Caller<'_>,
     filter: DashboardFilter,
 ) -> Result<Data<Option<BestSellingProduct>>, Failure> {
-    let query = sales_query(&caller, filter).await?;
-    let Caller { call, claim, .. } = caller;
+    let (call, claim, query) = sales_query(caller, filter).await?;
     let ranked = call.app.store.reports().best_sellers(claim, query, RANKED_MAX).await?;
     let rank_list: Vec<ProductSales> = ranked.into_iter().map(product_sales).collect();
     let best = rank_list.first().cloned();
@@ -130,8 +127,7 @@ async fn sales_by_device(
     caller: Caller<'_>,
     filter: DashboardFilter,
 ) -> Result<Data<Vec<DeviceSales>>, Failure> {
-    let query = sales_query(&caller, filter).await?;
-    let Caller { call, claim, .. } = caller;
+    let (call, claim, query) = sales_query(caller, filter).await?;
     let account = claim.token.account_hint();
     let mut sales = call.app.store.reports().sales_by_device(claim, query).await?;
     // By the rounded amounts: amounts that look equal are equal.
@@ -153,8 +149,7 @@ async fn sales_trend(
     caller: Caller<'_>,
     filter: DashboardFilter,
 ) -> Result<Data<Vec<TrendDay>>, Failure> {
-    let query = sales_query(&caller, filter).await?;
-    let Caller { call, claim, .. } = caller;
+    let (call, claim, query) = sales_query(caller, filter).await?;
     let days = call.app.store.reports().sales_trend(claim, query).await?;
     let days = days.into_iter().map(|(day, turnover)| TrendDay {
         label: day.to_string(),
