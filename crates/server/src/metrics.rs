@@ -8,7 +8,7 @@ mod registry;
 use std::time::Duration;
 
 use kiosque_contract::operator_call::{Readyz, ReadyzOrders};
-use kiosque_contract::{Code, ENDPOINTS, OPERATOR_CALLS, OperatorCall};
+use kiosque_contract::{Code, OperatorCall};
 use kiosque_ingest::stream::StreamIntake;
 use kiosque_listener::ConnectionMetrics;
 use kiosque_model::intake::OrderCounts;
@@ -19,7 +19,7 @@ use strum::{IntoStaticStr, VariantArray};
 
 use crate::audience::Audience;
 use crate::failure::{Failure, FailureKind};
-use listeners::{ListenerCounters, ListenerMetrics};
+use listeners::ListenerMetrics;
 use registry::MetricRegistry;
 
 /// Every metric of a server.
@@ -87,11 +87,11 @@ impl Metrics {
     pub(crate) fn new(started: UnixMs) -> Metrics {
         let registry = MetricRegistry(Registry::new());
         registry.constants(started);
-        let listeners = ListenerCounters::new(&registry);
+        let [gateway, operator] = ListenerMetrics::of_both(&registry);
         Metrics {
             started,
-            gateway: listeners.of(Audience::Gateway, ENDPOINTS.iter().map(|one| one.route)),
-            operator: listeners.of(Audience::Operator, OPERATOR_CALLS.iter().map(|one| one.path)),
+            gateway,
+            operator,
             logins: registry.each(
                 "kiosque_logins_total",
                 "Logins, by outcome: accepted; refused (wrong name or password); limited (too \

@@ -4,26 +4,14 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use http::StatusCode;
-use kiosque_contract::{Code, OPERATOR_CALLS};
+use kiosque_contract::{Code, ENDPOINTS, OPERATOR_CALLS};
 use kiosque_listener::{AnswerDurations, ConnectionMetrics};
-use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec};
+use prometheus::{Histogram, IntCounter};
 
 use super::registry::{DURATIONS_S, FINE_DURATIONS_S, MetricRegistry};
-use crate::audience::Audience;
 
 /// The label for paths and codes that are not in the tables.
 const OTHER: &str = "other";
-
-/// The metrics of all listeners, by label.
-pub(super) struct ListenerCounters {
-    requests: IntCounterVec,
-    durations: HistogramVec,
-    answer_durations: HistogramVec,
-    open: IntGaugeVec,
-    accepted: IntCounterVec,
-    refused: IntCounterVec,
-    handshakes_failed: IntCounterVec,
-}
 
 /// The metrics of one listener.
 #[derive(Debug)]
@@ -40,93 +28,86 @@ struct PathMetrics {
     duration: Histogram,
 }
 
-impl ListenerCounters {
-    pub(super) fn new(registry: &MetricRegistry) -> ListenerCounters {
-        ListenerCounters {
-            requests: registry.counters(
-                "kiosque_requests_total",
-                "Answered requests, by listener, path and code: at the gateway the `code` of the \
-                 body (200, -1, …; 0 for an unknown path), at the operator's listener the HTTP \
-                 status.",
-                &["listener", "path", "code"],
-            ),
-            durations: registry.durations(
-                "kiosque_request_duration_seconds",
-                "Time from the headers of a request to its answer, the transfer of its body \
-                 included.",
-                &["listener", "path"],
-                &DURATIONS_S,
-            ),
-            answer_durations: registry.durations(
-                "kiosque_answer_duration_seconds",
-                "Time from the first byte of a request to the last byte of its answer passed to \
-                 the socket. Only requests over HTTP/1.1, without those that were sent before \
-                 the previous answer.",
-                &["listener", "path"],
-                &FINE_DURATIONS_S,
-            ),
-            open: registry.gauges(
-                "kiosque_connections_open",
-                "Open connections, including those in their TLS handshake.",
-                &["listener"],
-            ),
-            accepted: registry.counters(
-                "kiosque_connections_total",
-                "Accepted connections.",
-                &["listener"],
-            ),
-            refused: registry.counters(
-                "kiosque_connections_refused_total",
-                "Connections that were closed because their source had the maximum number.",
-                &["listener"],
-            ),
-            handshakes_failed: registry.counters(
-                "kiosque_tls_handshakes_failed_total",
-                "TLS handshakes that failed: closed by the peer, timed out, or not TLS.",
-                &["listener"],
-            ),
-        }
-    }
-
-    pub(super) fn of(
-        &self,
-        audience: Audience,
-        paths: impl Iterator<Item = &'static str>,
-    ) -> ListenerMetrics {
-        let (name, codes): (_, Vec<i32>) = match audience {
-            Audience::Gateway => ("gateway", Code::ALL.iter().map(|code| code.number()).collect()),
-            Audience::Operator => ("operator", operator_statuses()),
-        };
-        let path = |path| self.path(name, path, &codes);
-        let paths: Vec<_> = paths.map(|known| (known, path(known))).collect();
-        let known = paths.iter().map(|(known, _)| *known).chain([OTHER]);
-        let answers =
-            known.map(|path| (path, self.answer_durations.with_label_values(&[name, path])));
-        let answers = AnswerDurations::new(answers);
-        ListenerMetrics {
-            paths,
-            elsewhere: path(OTHER),
-            connections: ConnectionMetrics {
-                open: self.open.with_label_values(&[name]),
-                accepted: self.accepted.with_label_values(&[name]),
-                refused: self.refused.with_label_values(&[name]),
-                handshakes_failed: self.handshakes_failed.with_label_values(&[name]),
-                answers,
-            },
-        }
-    }
-
-    fn path(&self, listener: &str, path: &str, codes: &[i32]) -> PathMetrics {
-        let counter = |code: &str| self.requests.with_label_values(&[listener, path, code]);
-        PathMetrics {
-            by_code: codes.iter().map(|code| (*code, counter(&code.to_string()))).collect(),
-            other: counter(OTHER),
-            duration: self.durations.with_label_values(&[listener, path]),
-        }
-    }
-}
-
 impl ListenerMetrics {
+    /// Returns the metrics of the listeners of integrators and of the operator.
+    pub(super) fn of_both(registry: &MetricRegistry) -> [ListenerMetrics; 2] {
+        let requests = registry.counters(
+            "kiosque_requests_total",
+            "Answered requests, by listener, path and code: at the gateway the `code` of the \
+             body (200, -1, …; 0 for an unknown path), at the operator's listener the HTTP \
+             status.",
+            &["listener", "path", "code"],
+        );
+        let durations = registry.durations(
+            "kiosque_request_duration_seconds",
+            "Time from the headers of a request to its answer, the transfer of its body \
+             included.",
+            &["listener", "path"],
+            &DURATIONS_S,
+        );
+        let answer_durations = registry.durations(
+            "kiosque_answer_duration_seconds",
+            "Time from the first byte of a request to the last byte of its answer passed to \
+             the socket. Only requests over HTTP/1.1, without those that were sent before \
+             the previous answer.",
+            &["listener", "path"],
+            &FINE_DURATIONS_S,
+        );
+        let open = registry.gauges(
+            "kiosque_connections_open",
+            "Open connections, including those in their TLS handshake.",
+            &["listener"],
+        );
+        let accepted =
+            registry.counters("kiosque_connections_total", "Accepted connections.", &["listener"]);
+        let refused = registry.counters(
+            "kiosque_connections_refused_total",
+            "Connections that were closed because their source had the maximum number.",
+            &["listener"],
+        );
+        let handshakes_failed = registry.counters(
+            "kiosque_tls_handshakes_failed_total",
+            "TLS handshakes that failed: closed by the peer, timed out, or not TLS.",
+            &["listener"],
+        );
+        let listeners: [(_, Vec<&'static str>, Vec<i32>); 2] = [
+            (
+                "gateway",
+                ENDPOINTS.iter().map(|endpoint| endpoint.route).collect(),
+                Code::ALL.iter().map(|code| code.number()).collect(),
+            ),
+            (
+                "operator",
+                OPERATOR_CALLS.iter().map(|call| call.path).collect(),
+                operator_statuses(),
+            ),
+        ];
+        listeners.map(|(name, paths, codes)| {
+            let of_path = |path| {
+                let counter = |code: &str| requests.with_label_values(&[name, path, code]);
+                PathMetrics {
+                    by_code: codes.iter().map(|code| (*code, counter(&code.to_string()))).collect(),
+                    other: counter(OTHER),
+                    duration: durations.with_label_values(&[name, path]),
+                }
+            };
+            let known = paths.iter().copied().chain([OTHER]);
+            let answers =
+                known.map(|path| (path, answer_durations.with_label_values(&[name, path])));
+            ListenerMetrics {
+                paths: paths.iter().map(|path| (*path, of_path(path))).collect(),
+                elsewhere: of_path(OTHER),
+                connections: ConnectionMetrics {
+                    open: open.with_label_values(&[name]),
+                    accepted: accepted.with_label_values(&[name]),
+                    refused: refused.with_label_values(&[name]),
+                    handshakes_failed: handshakes_failed.with_label_values(&[name]),
+                    answers: AnswerDurations::new(answers),
+                },
+            }
+        })
+    }
+
     pub(super) fn answered(&self, path: &str, code: i32, took: Duration) {
         let known = self.paths.iter().find(|(known, _)| *known == path);
         let of_path = known.map_or(&self.elsewhere, |(_, of_path)| of_path);
