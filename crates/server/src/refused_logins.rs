@@ -74,13 +74,6 @@ impl Refusals {
         std::mem::take(&mut self.ready)
     }
 
-    /// Removes and returns every entry, even of periods that have not ended.
-    pub(crate) fn all(&mut self) -> Vec<AuditRecord> {
-        let tallies: Vec<Tally> = self.tallies.drain().map(|(_, tally)| tally).collect();
-        self.make_all_ready(tallies);
-        std::mem::take(&mut self.ready)
-    }
-
     fn tally_key(&self, account: Option<String>, source: Source) -> (TallyKey, Option<Source>) {
         let key = (account, Some(source.prefix()));
         if self.tallies.contains_key(&key) || self.tallies.len() < SOURCES_MAX {
@@ -96,13 +89,8 @@ impl Refusals {
     fn end_periods(&mut self, now: UnixMs) {
         // A clock that was set back also ends the period.
         let is_over = |tally: &Tally| !(0..PERIOD_MS).contains(&(now.0 - tally.since.0));
-        let over: Vec<Tally> =
-            self.tallies.extract_if(|_, tally| is_over(tally)).map(|(_, tally)| tally).collect();
-        self.make_all_ready(over);
-    }
-
-    fn make_all_ready(&mut self, tallies: Vec<Tally>) {
-        let combined = tallies.into_iter().flat_map(|tally| tally.combined.into_values());
+        let over = self.tallies.extract_if(|_, tally| is_over(tally));
+        let combined = over.flat_map(|(_, tally)| tally.combined.into_values());
         let mut combined: Vec<AuditRecord> = combined.collect();
         combined.sort_by_key(|happened| happened.at);
         combined.into_iter().for_each(|happened| self.make_ready(happened));
@@ -126,25 +114,20 @@ impl RefusedLogins {
         lock_ignoring_poison(&self.0)
     }
 
-    /// Writes the entries that are due to the audit trail.
-    pub async fn flush(&self, store: &Store, now: UnixMs) {
-        self.write(store, |refusals| refusals.due(now)).await;
-    }
-
-    /// Writes every entry to the audit trail.
+    /// Writes every entry to the audit trail, even of periods that have not ended.
     pub async fn flush_all(&self, store: &Store) {
-        self.write(store, Refusals::all).await;
+        self.flush(store, UnixMs::MAX).await;
     }
 
-    /// Writes the entries that `take` removes, after those of an attempt that failed.
-    async fn write(&self, store: &Store, take: impl FnOnce(&mut Refusals) -> Vec<AuditRecord>) {
+    /// Writes the entries that are due to the audit trail, after those of an attempt that failed.
+    pub async fn flush(&self, store: &Store, now: UnixMs) {
         let pending = self.lock().pending.take();
         let is_written = match pending {
             Some(events) => self.record(store, events).await,
             None => true,
         };
         if is_written {
-            let happened = take(&mut self.lock());
+            let happened = self.lock().due(now);
             if !happened.is_empty() {
                 self.record(store, PendingEvents::new(happened)).await;
             }

@@ -58,7 +58,7 @@ fn the_first_three_of_a_minute_are_single_entries_and_the_rest_one() {
     }
     refusals.add(ops(), LoginRefusal::NoGroup, &origin("192.0.2.1", 120_001));
     assert_eq!(
-        lines(&refusals.all()),
+        lines(&refusals.due(UnixMs::MAX)),
         [
             "60001 ops 192.0.2.1 noGroup x1 r-60001",
             "60002 ops 192.0.2.1 noGroup x1 r-60002",
@@ -67,7 +67,7 @@ fn the_first_three_of_a_minute_are_single_entries_and_the_rest_one() {
             "120001 ops 192.0.2.1 noGroup x1 r-120001",
         ]
     );
-    assert!(refusals.all().is_empty());
+    assert!(refusals.due(UnixMs::MAX).is_empty());
 }
 
 /// An attack from many sources fills neither the memory nor the disk: beyond a number of sources,
@@ -79,7 +79,7 @@ fn sources_beyond_the_maximum_are_combined() {
         let source = std::net::Ipv4Addr::from_bits(0x7F01_0000 + number).to_string();
         (0..5).for_each(|_| refusals.add(ops(), LoginRefusal::Credentials, &origin(&source, 7)));
     }
-    let all = refusals.all();
+    let all = refusals.due(UnixMs::MAX);
     assert_eq!(all.len(), SOURCES_MAX * 4 + 1);
     let count: i64 = all.iter().map(|one| one.count).sum();
     assert_eq!(count, 5_000);
@@ -115,7 +115,7 @@ proptest! {
                 written.append(&mut refusals.due(UnixMs(START + ms)));
             }
         }
-        written.append(&mut refusals.all());
+        written.append(&mut refusals.due(UnixMs::MAX));
         let count: i64 = written.iter().map(|one| one.count).sum();
         prop_assert_eq!(usize::try_from(count).ok(), Some(steps.len()));
         prop_assert!(written.iter().all(|one| one.count >= 1 && one.at.0 <= START + ms));
