@@ -1,12 +1,11 @@
 //! Remarks on a request, which are headers of its answer: keys that were ignored (REQ-14), and a
 //! misplaced token (AUTH-27).
 
-use std::fmt::Write;
-
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, header};
 use kiosque_contract::{Code, HINT_HEADER, IGNORED_HEADER, TOKEN_HEADER};
 use kiosque_model::AccountNo;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
 /// The remarks on a request, and what is kept of it in case it is refused.
 #[derive(Debug, Default)]
@@ -50,6 +49,9 @@ const LIST_MAX_BYTES: usize = 256;
 /// The end of an incomplete list.
 const MORE: &str = "...";
 
+/// The bytes that are escaped: all but those that RFC 3986 does not reserve.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// The names of the unknown fields and query keys of a request, each once, percent-encoded and
 /// separated by commas.
 #[derive(Debug, Default)]
@@ -67,42 +69,26 @@ impl IgnoredKeys {
         if self.is_cut || name.is_empty() {
             return;
         }
-        let before = self.list.len();
-        if before > 0 {
+        let mut escaped = percent_encode(name, ESCAPED).to_string();
+        if self.list.split(", ").any(|other| other == escaped) {
+            return;
+        }
+        if !self.list.is_empty() {
             self.list.push_str(", ");
         }
-        let start = self.list.len();
-        let is_whole = self.append_escaped(name);
-        let (others, name) = self.list.split_at(start);
-        if is_whole && others.split(", ").any(|other| other == name) {
-            self.list.truncate(before);
-        } else if is_whole && self.names < NAMES_MAX {
-            self.names += 1;
-        } else {
-            if is_whole {
-                self.list.truncate(start);
-            }
-            self.list.push_str(MORE);
-            self.is_cut = true;
+        let room = LIST_MAX_BYTES - MORE.len() - ", ".len();
+        let room = room.saturating_sub(self.list.len());
+        self.is_cut = self.names == NAMES_MAX || escaped.len() > room;
+        if escaped.len() > room {
+            // No byte is cut in its escaped form.
+            let split = escaped[..room].rfind('%').filter(|start| start + 3 > room);
+            escaped.truncate(split.unwrap_or(room));
+        } else if self.is_cut {
+            escaped.clear();
         }
-    }
-
-    /// Appends as much of a name as fits; returns whether that is all of it.
-    fn append_escaped(&mut self, name: &[u8]) -> bool {
-        for byte in name {
-            let is_plain = byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
-            let length = if is_plain { 1 } else { 3 };
-            if self.list.len() + length > LIST_MAX_BYTES - MORE.len() - ", ".len() {
-                return false;
-            }
-            if is_plain {
-                self.list.push(char::from(*byte));
-            } else {
-                // Writing to a string does not fail.
-                let _ = write!(self.list, "%{byte:02X}");
-            }
-        }
-        true
+        self.names += 1;
+        self.list.push_str(&escaped);
+        self.list.push_str(if self.is_cut { MORE } else { "" });
     }
 
     /// Returns the names, separated by commas; `None` without any.
