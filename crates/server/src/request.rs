@@ -3,16 +3,15 @@
 //! every violation (REQ-7).
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 
 use kiosque_contract::ZeroOrOne;
 use kiosque_model::refusal::ViolationKind;
 use kiosque_model::time::{looks_finer_than_milliseconds, looks_like_seconds};
 use kiosque_model::{PageRequest, Refusal, Violation};
 use percent_encoding::percent_decode_str;
-use serde::de::value::{BorrowedStrDeserializer, Error, SeqDeserializer};
-use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor,
-};
+use serde::de::value::{Error, MapDeserializer, SeqDeserializer};
+use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
 use crate::remarks::IgnoredKeys;
@@ -102,14 +101,20 @@ impl<'de> Deserializer<'de> for RequestReader<'_> {
         names: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        self.violations.declared = names;
-        self.ignored.declared = names;
-        for (name, _) in &self.fields.0 {
+        let RequestReader { mut fields, violations, ignored } = self;
+        violations.declared = names;
+        ignored.declared = names;
+        for (name, _) in &fields.0 {
             if !names.contains(&name.as_str()) {
-                self.ignored.add(name.as_bytes());
+                ignored.add(name.as_bytes());
             }
         }
-        visitor.visit_map(FieldsReader { names: names.iter(), name: "", reader: self })
+        let violations = &RefCell::new(violations);
+        let read = |field| {
+            let (value, presence) = (fields.take(field), Presence::Required);
+            (field, FieldReader { field, value, presence, violations })
+        };
+        visitor.visit_map(MapDeserializer::new(names.iter().copied().map(read)))
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
@@ -123,32 +128,6 @@ impl<'de> Deserializer<'de> for RequestReader<'_> {
     }
 }
 
-/// The declared fields one after the other, each with its value or `null`.
-struct FieldsReader<'v> {
-    names: std::slice::Iter<'static, &'static str>,
-    name: &'static str,
-    reader: RequestReader<'v>,
-}
-
-impl<'de> MapAccess<'de> for FieldsReader<'_> {
-    type Error = Error;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, Error> {
-        let Some(name) = self.names.next() else { return Ok(None) };
-        self.name = name;
-        seed.deserialize(BorrowedStrDeserializer::new(name)).map(Some)
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
-        let (field, violations) = (self.name, &mut *self.reader.violations);
-        let value = self.reader.fields.take(field);
-        seed.deserialize(FieldReader { field, value, presence: Presence::Required, violations })
-    }
-}
-
 /// Whether a field may be left out.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Presence {
@@ -157,14 +136,22 @@ enum Presence {
 }
 
 /// The value of one field. The type into which it is read decides which values are violations.
-struct FieldReader<'v> {
+struct FieldReader<'r, 'v> {
     field: &'static str,
     value: Json,
     presence: Presence,
-    violations: &'v mut Violations,
+    violations: &'r RefCell<&'v mut Violations>,
 }
 
-impl<'de> Deserializer<'de> for FieldReader<'_> {
+impl IntoDeserializer<'_, Error> for FieldReader<'_, '_> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+impl<'de> Deserializer<'de> for FieldReader<'_, '_> {
     type Error = Error;
 
     fn deserialize_option<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Error> {
@@ -184,7 +171,7 @@ impl<'de> Deserializer<'de> for FieldReader<'_> {
             Json::Text(_) | Json::Null => ViolationKind::Blank,
             _ => ViolationKind::NotText,
         };
-        self.violations.add(self.field, error);
+        self.violations.borrow_mut().add(self.field, error);
         visitor.visit_string(String::new())
     }
 
@@ -192,7 +179,7 @@ impl<'de> Deserializer<'de> for FieldReader<'_> {
         if let Json::Flag(flag) = self.value {
             return visitor.visit_bool(flag);
         }
-        self.violations.add(self.field, ViolationKind::NotFlag);
+        self.violations.borrow_mut().add(self.field, ViolationKind::NotFlag);
         visitor.visit_bool(false)
     }
 
@@ -200,7 +187,7 @@ impl<'de> Deserializer<'de> for FieldReader<'_> {
         if let Json::Int(int) = self.value {
             return visitor.visit_i64(int);
         }
-        self.violations.add(self.field, ViolationKind::NotInteger);
+        self.violations.borrow_mut().add(self.field, ViolationKind::NotInteger);
         visitor.visit_i64(0)
     }
 
@@ -215,7 +202,7 @@ impl<'de> Deserializer<'de> for FieldReader<'_> {
         let int = match self.value {
             Json::Int(int @ 0..=1) => int,
             _ => {
-                self.violations.add(self.field, ViolationKind::NotZeroOrOne);
+                self.violations.borrow_mut().add(self.field, ViolationKind::NotZeroOrOne);
                 0
             }
         };
@@ -227,7 +214,7 @@ impl<'de> Deserializer<'de> for FieldReader<'_> {
             Json::Texts(texts) => texts,
             value if value.is_left_out() => Vec::new(),
             _ => {
-                self.violations.add(self.field, ViolationKind::NotTexts);
+                self.violations.borrow_mut().add(self.field, ViolationKind::NotTexts);
                 Vec::new()
             }
         };
