@@ -86,28 +86,25 @@ pub(crate) fn read_place(text: &str, separator: char) -> Option<OrderPlace> {
     Some(OrderPlace { at, group, device, seq: next()? })
 }
 
+/// The kinds of entries, each with the first letter of its cursors.
+const KINDS: [(&str, EntryKind); 4] = [
+    ("g", EntryKind::Group),
+    ("a", EntryKind::Account),
+    ("p", EntryKind::Product),
+    ("d", EntryKind::Device),
+];
+
 impl Cursor for EntryId {
     fn write(&self) -> String {
-        let kind = match self.kind {
-            EntryKind::Group => 'g',
-            EntryKind::Account => 'a',
-            EntryKind::Product => 'p',
-            EntryKind::Device => 'd',
-        };
-        format!("{kind}{}", self.id).write()
+        let of_kind = KINDS.iter().find(|(_, kind)| *kind == self.kind);
+        format!("{}{}", of_kind.map_or("", |(initial, _)| initial), self.id).write()
     }
 
     fn read(text: &str) -> Option<EntryId> {
         let text = String::read(text)?;
-        let mut characters = text.chars();
-        let kind = match characters.next()? {
-            'g' => EntryKind::Group,
-            'a' => EntryKind::Account,
-            'p' => EntryKind::Product,
-            'd' => EntryKind::Device,
-            _ => return None,
-        };
-        Some(EntryId::new(kind, characters.as_str()))
+        let entry =
+            |(initial, kind): &(&str, _)| Some(EntryId::new(*kind, text.strip_prefix(initial)?));
+        KINDS.iter().find_map(entry)
     }
 }
 
