@@ -14,6 +14,7 @@ use kiosque_listener::{Content, UnreadAnswers};
 use kiosque_locale::{Locale, Message};
 use kiosque_model::{AccountNo, PageRequest, Refusal};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::failure::{Errors, Failure, SystemFailure};
 
@@ -93,10 +94,13 @@ impl<T> Data<Page<T>> {
 
 /// Returns the `code` of an outcome.
 pub(crate) fn code(outcome: &Result<Content, Failure>) -> Code {
-    match outcome {
-        Ok(_) => Code::Success,
-        Err(Failure::Refusal(refusal)) => Message::of(refusal).code(),
-        Err(_) => Message::System.code(),
+    outcome.as_ref().map_or_else(message_of, |_| Message::Success).code()
+}
+
+fn message_of(failure: &Failure) -> Message {
+    match failure {
+        Failure::Refusal(refusal) => Message::of(refusal),
+        _ => Message::System,
     }
 }
 
@@ -226,11 +230,7 @@ fn success_envelope(data: Content, locale: Locale) -> Content {
         LazyLock::new(|| [Locale::En, Locale::ZhCn].map(success_head));
     /// The end of the envelope.
     const END: &[u8] = b"}";
-    let [en, zh_cn] = &*HEADS;
-    let head = match locale {
-        Locale::En => en,
-        Locale::ZhCn => zh_cn,
-    };
+    let head = &HEADS[locale as usize];
     let (first, later, memory) = data.into_parts();
     // Exactly as long as the body, so that it is not copied again.
     let mut body = Vec::with_capacity(head.len() + first.len() + END.len());
@@ -254,58 +254,29 @@ fn success_head(locale: Locale) -> String {
     format!(r#"{{"code":{code},"msg":"{message}","enMsg":null,"data":"#)
 }
 
-/// Renders the status and the envelope of a request that did not succeed.
+/// Renders the status and the envelope of a request that did not succeed. ENV-7 specifies the shape
+/// of `data`.
 pub(crate) fn envelope(
     failure: &Failure,
     locale: Locale,
     request_id: &str,
 ) -> (StatusCode, Vec<u8>) {
-    match failure {
-        Failure::Refusal(refusal @ Refusal::NotFound) => {
-            (StatusCode::NOT_FOUND, refused(refusal, locale))
+    let message = message_of(failure);
+    let (status, data): (_, Value) = match failure {
+        Failure::Refusal(Refusal::NotFound) => (StatusCode::NOT_FOUND, Value::Null),
+        Failure::Refusal(Refusal::Invalid(violations)) => {
+            let texts = violations.iter().map(|one| kiosque_locale::violation(one, locale));
+            (StatusCode::OK, texts.collect())
         }
-        Failure::Refusal(refusal) => (StatusCode::OK, refused(refusal, locale)),
+        Failure::Refusal(Refusal::Unreadable(diagnostic)) => {
+            (StatusCode::OK, diagnostic.as_str().into())
+        }
+        Failure::Refusal(_) => (StatusCode::OK, message.text(locale).into()),
         other => {
             let data = format!("{} (request {request_id})", other.reason());
-            let body = enveloped(Message::System, locale, &data);
-            (StatusCode::INTERNAL_SERVER_ERROR, body)
+            (StatusCode::INTERNAL_SERVER_ERROR, data.into())
         }
-    }
-}
-
-/// Renders a refusal; ENV-7 specifies the shape of its `data`.
-fn refused(refusal: &Refusal, locale: Locale) -> Vec<u8> {
-    let message = Message::of(refusal);
-    match refusal {
-        Refusal::Invalid(violations) => {
-            let texts: Vec<String> =
-                violations.iter().map(|one| kiosque_locale::violation(one, locale)).collect();
-            enveloped(message, locale, &texts)
-        }
-        Refusal::Unreadable(diagnostic) => enveloped(message, locale, diagnostic),
-        Refusal::NotFound => enveloped(message, locale, &None::<&str>),
-        _ => enveloped(message, locale, &message.text(locale)),
-    }
-}
-
-fn enveloped(message: Message, locale: Locale, data: &impl Serialize) -> Vec<u8> {
-    let json = serde_json::to_vec(&message.envelope(locale, data));
-    json.unwrap_or_else(|_| EMERGENCY.as_bytes().to_vec())
-}
-
-/// Strings and lists of strings always render; the fallback exists so that nothing can panic.
-const EMERGENCY: &str = r#"{"code":500,"msg":"system error","enMsg":"system error","data":null}"#;
-
-#[cfg(test)]
-mod tests {
-    use kiosque_contract::Envelope;
-
-    use super::*;
-
-    #[test]
-    fn the_emergency_answer_is_an_envelope() {
-        let envelope: Envelope<Option<String>> =
-            serde_json::from_str(EMERGENCY).expect("an envelope");
-        assert_eq!(envelope.code, Code::System.number());
-    }
+    };
+    // Texts can always be written.
+    (status, serde_json::to_vec(&message.envelope(locale, data)).unwrap_or_default())
 }
