@@ -14,18 +14,22 @@ use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use crate::components::{card, columns, table};
 use crate::frame::{Frame, Page, Section};
-use crate::text::{Text, texts};
+use crate::text::texts;
 use crate::words::ADDRESS;
 
 pub use call::{CallPage, page as call_page};
 pub use trial::{Answered, Form, Outcome, Trial, control};
 
 texts! {
-    INTEGRATORS: "Calls of integrators", "集成方的调用";
-    OPERATOR: "Calls of the operator", "运营方的调用";
     CALL: "Call", "调用";
     SUMMARY: "Summary", "说明";
     DOWNLOAD: "OpenAPI document", "OpenAPI 文档";
+
+    /// Returns the name of a document.
+    fn document_name(Document) {
+        Integrators: "Calls of integrators", "集成方的调用";
+        Operator: "Calls of the operator", "运营方的调用";
+    }
 }
 
 /// A document with calls.
@@ -98,20 +102,13 @@ impl Document {
             }
         }
     }
-
-    const fn name(self) -> Text {
-        match self {
-            Document::Integrators => INTEGRATORS,
-            Document::Operator => OPERATOR,
-        }
-    }
 }
 
 /// Renders the list of all calls.
 pub fn page(frame: &Frame<'_>) -> String {
     let columns = columns(frame, &[CALL, ADDRESS, SUMMARY], &[]);
     let list = |document: Document| {
-        let name = frame.say(document.name());
+        let name = frame.say(document_name(document));
         let table = table(name, &columns, document.calls(), |call| {
             html! {
                 th scope="row" { a href=(document.path_of(&call.id)) { (call.id) } }

@@ -23,33 +23,41 @@ texts! {
     SILENT: "Silent", "离线";
     GROUP_DISABLED: "Group deactivated", "分组已停用";
     DISABLED: "Disabled", "已停用";
-    SILENT_DEVICES: "Silent devices", "离线的设备";
-    BROKEN: "Devices with broken aisles", "有故障货道的设备";
-    EMPTY_AISLES: "Devices with empty aisles", "有售空货道的设备";
-    UNSOLD: "Devices online without a sale", "在线但无销售的设备";
-    FAILING: "Devices with more failed shipments", "出货失败增多的设备";
-    SILENT_RULE: "Silent: an enabled device of an active group without an order or a heartbeat in \
-        the time in which devices count as online.",
-        "离线：活跃分组中已启用的设备，在判定在线的时间内没有订单或心跳。";
-    BROKEN_RULE: "Broken aisles: one is out of order.", "故障货道：有货道出现故障。";
-    EMPTY_RULE: "Empty aisles: one is enabled, works, and has no items.",
-        "售空货道：有已启用且正常的货道没有商品。";
-    UNSOLD_RULE: "Online without a sale: nothing was sold since the beginning of yesterday, and at \
-        least 3 orders on yesterday's weekday in each of the 4 weeks before. The sales in all \
-        groups that the device was in count. Devices that came to their group since the beginning \
-        of yesterday are left out.",
-        "在线但无销售：自昨天零点起没有销售，而此前 4 周中与昨天同一星期几的日子各有至少 3 单，设备所属过的所有分组均计入。\
-        自昨天零点起才加入当前分组的设备不计。";
-    FAILING_RULE: "More failed shipments: at least 3 in the last 7 days, today included, and more \
-        than twice the share of the 4 weeks before, which had at least 20 shipments, in every \
-        group that the device was in.",
-        "出货失败增多：最近 7 天（含今天）至少 3 次失败，且失败率超过此前 4 周的两倍，此前 4 周至少有 20 次出货；\
-        设备所属过的所有分组均计入。";
     WEEK: "Orders, 7 days", "7 天订单";
     WEEK_SUMMARY: "Orders of the last 7 days, today last: {0}", "最近 7 天的订单，最后为今天：{0}";
     NONE_FOUND: "No device matches.", "没有匹配的设备。";
     MORE: "Only a part of the devices was searched. The next page continues.",
         "仅搜索了部分设备，下一页继续。";
+
+    /// Returns the name of the devices that need attention for a reason.
+    fn need_name(Need) {
+        Silent: "Silent devices", "离线的设备";
+        Broken: "Devices with broken aisles", "有故障货道的设备";
+        Empty: "Devices with empty aisles", "有售空货道的设备";
+        Unsold: "Devices online without a sale", "在线但无销售的设备";
+        Failing: "Devices with more failed shipments", "出货失败增多的设备";
+    }
+
+    /// Returns the rule by which devices need attention for a reason.
+    fn need_rule(Need) {
+        Silent: "Silent: an enabled device of an active group without an order or a heartbeat in \
+            the time in which devices count as online.",
+            "离线：活跃分组中已启用的设备，在判定在线的时间内没有订单或心跳。";
+        Broken: "Broken aisles: one is out of order.", "故障货道：有货道出现故障。";
+        Empty: "Empty aisles: one is enabled, works, and has no items.",
+            "售空货道：有已启用且正常的货道没有商品。";
+        Unsold: "Online without a sale: nothing was sold since the beginning of yesterday, and at \
+            least 3 orders on yesterday's weekday in each of the 4 weeks before. The sales in all \
+            groups that the device was in count. Devices that came to their group since the \
+            beginning of yesterday are left out.",
+            "在线但无销售：自昨天零点起没有销售，而此前 4 周中与昨天同一星期几的日子各有至少 3 单，设备所属过的所有分组均计入。\
+            自昨天零点起才加入当前分组的设备不计。";
+        Failing: "More failed shipments: at least 3 in the last 7 days, today included, and more \
+            than twice the share of the 4 weeks before, which had at least 20 shipments, in every \
+            group that the device was in.",
+            "出货失败增多：最近 7 天（含今天）至少 3 次失败，且失败率超过此前 4 周的两倍，此前 4 周至少有 20 次出货；\
+            设备所属过的所有分组均计入。";
+    }
 }
 
 /// The number of days of a sparkline, including today.
@@ -116,17 +124,6 @@ pub(crate) fn state_badge(state: DeviceState, frame: &Frame<'_>) -> Markup {
     badge(tone, frame.say(text))
 }
 
-/// Returns the name of the devices that need attention for a reason, and the rule by which they do.
-pub(crate) const fn need_texts(need: Need) -> (Text, Text) {
-    match need {
-        Need::Silent => (SILENT_DEVICES, SILENT_RULE),
-        Need::Broken => (BROKEN, BROKEN_RULE),
-        Need::Empty => (EMPTY_AISLES, EMPTY_RULE),
-        Need::Unsold => (UNSOLD, UNSOLD_RULE),
-        Need::Failing => (FAILING, FAILING_RULE),
-    }
-}
-
 /// Returns the path of a device's page.
 pub(crate) fn path_of(code: &str) -> String {
     format!("{}/{}", Section::Devices.path(), encoded(code))
@@ -166,7 +163,7 @@ fn fields(frame: &Frame<'_>, view: &Devices) -> Markup {
     let states = DeviceState::ALL.iter();
     let states = states.map(|state| (state.code(), frame.say(state_text(*state).0)));
     let need = view.needs.map_or("", Need::code);
-    let needs = Need::ALL.iter().map(|need| (need.code(), frame.say(need_texts(*need).0)));
+    let needs = Need::ALL.iter().map(|need| (need.code(), frame.say(need_name(*need))));
     html! {
         (text_field("search", "q", frame.say(SEARCH), &view.search))
         (choice("state", frame.say(STATE), all, states, state))

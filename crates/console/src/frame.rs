@@ -25,12 +25,16 @@ texts! {
     TIME_ZONE: "Times in {0}", "时间按 {0}";
     SIGN_OUT: "Sign out", "退出";
     THEME: "Theme", "主题";
-    SYSTEM: "System", "跟随系统";
-    LIGHT: "Light", "浅色";
-    DARK: "Dark", "深色";
     LANGUAGE: "Language", "语言";
     OWN_NAME: "English", "中文";
     SEARCHED: "Device, order, request or account", "设备、订单、请求或账户";
+
+    /// Returns the name of a theme.
+    fn theme_name(Theme) {
+        System: "System", "跟随系统";
+        Light: "Light", "浅色";
+        Dark: "Dark", "深色";
+    }
 }
 
 /// The colours of the pages.
@@ -138,14 +142,6 @@ impl Theme {
     /// Returns the code in cookies and in forms.
     pub fn code(self) -> &'static str {
         self.into()
-    }
-
-    const fn name(self) -> Text {
-        match self {
-            Theme::System => SYSTEM,
-            Theme::Light => LIGHT,
-            Theme::Dark => DARK,
-        }
     }
 }
 
@@ -310,7 +306,7 @@ pub(crate) fn preferences(language: Locale, theme: Theme, address: &str) -> Mark
             input type="hidden" name="return" value=(address);
             @for other in Theme::ALL {
                 button.plain name="theme" value=(other.code()) aria-pressed=(*other == theme) {
-                    (other.name().of(language))
+                    (theme_name(*other).of(language))
                 }
             }
         }

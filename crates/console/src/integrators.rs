@@ -58,15 +58,19 @@ texts! {
         disable it in the fleet.",
         "其令牌将立即失效。账户可重新登录；如需禁止登录，请在设备清单中停用该账户。";
     END_NOW: "End the session of {0} now", "立即结束 {0} 的会话";
-    SUCCESS: "success", "成功";
-    BUSINESS: "refused by a business rule", "业务拒绝";
-    CREDENTIALS: "wrong login name or password", "用户名或密码错误";
-    TOKEN_MISSING: "no token", "缺少令牌";
-    TOKEN_INVALID: "token unknown, replaced or expired", "令牌未知、已被替换或已过期";
-    NOT_FOUND: "no such path", "路径不存在";
-    SYSTEM: "unreadable request, or system failure", "请求无法读取或系统故障";
     NEEDS_AUDIT: "The history of an account's sessions requires the right audit.",
         "查看账户的会话记录需要 audit 权限。";
+
+    /// Returns the meaning of a code of answers (ENV-3).
+    fn code_meaning(Code) {
+        Success: "success", "成功";
+        Business: "refused by a business rule", "业务拒绝";
+        Credentials: "wrong login name or password", "用户名或密码错误";
+        TokenMissing: "no token", "缺少令牌";
+        TokenInvalid: "token unknown, replaced or expired", "令牌未知、已被替换或已过期";
+        NotFound: "no such path", "路径不存在";
+        System: "unreadable request, or system failure", "请求无法读取或系统故障";
+    }
 }
 
 /// A part of the accounts.
@@ -231,17 +235,7 @@ fn codes(frame: &Frame<'_>, view: &Integrators) -> Markup {
 /// Returns the meaning of an answer's code (ENV-3).
 fn meaning(frame: &Frame<'_>, number: i64) -> &'static str {
     let code = Code::ALL.iter().find(|code| i64::from(code.number()) == number);
-    code.map_or("", |code| {
-        frame.say(match code {
-            Code::Success => SUCCESS,
-            Code::Business => BUSINESS,
-            Code::Credentials => CREDENTIALS,
-            Code::TokenMissing => TOKEN_MISSING,
-            Code::TokenInvalid => TOKEN_INVALID,
-            Code::NotFound => NOT_FOUND,
-            Code::System => SYSTEM,
-        })
-    })
+    code.map_or("", |code| frame.say(code_meaning(*code)))
 }
 
 fn guesses(frame: &Frame<'_>, view: &Integrators) -> Markup {

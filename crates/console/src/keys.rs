@@ -35,12 +35,16 @@ texts! {
     NOT_GRANTED: "Your key does not have all of these rights.", "您的密钥不具有所选的全部权限。";
     UNKNOWN: "No active key has the name {0}.", "没有名为 {0} 的有效密钥。";
     DONE: "The key {0} is revoked.", "密钥 {0} 已吊销。";
-    RIGHT_ORDERS: "orders: send orders", "orders：发送订单";
-    RIGHT_ACTIVITY: "activity: send heartbeats", "activity：发送心跳";
-    RIGHT_FLEET: "fleet: apply a fleet", "fleet：应用设备清单";
-    RIGHT_AUDIT: "audit: read the audit trail", "audit：查看审计记录";
-    RIGHT_READ: "read: read the stored data", "read：查看已存数据";
-    RIGHT_KEYS: "keys: create and revoke keys", "keys：创建和吊销密钥";
+
+    /// Returns a right with its meaning.
+    fn right_text(Right) {
+        Orders: "orders: send orders", "orders：发送订单";
+        Activity: "activity: send heartbeats", "activity：发送心跳";
+        Fleet: "fleet: apply a fleet", "fleet：应用设备清单";
+        Audit: "audit: read the audit trail", "audit：查看审计记录";
+        Read: "read: read the stored data", "read：查看已存数据";
+        Keys: "keys: create and revoke keys", "keys：创建和吊销密钥";
+    }
 }
 
 /// The keys, and the result of a form.
@@ -140,17 +144,6 @@ fn shown(frame: &Frame<'_>, outcome: &Outcome) -> Markup {
         Outcome::Unknown(name) => ("alert", say(UNKNOWN, &[name])),
     };
     html! { p.notice role=(role) { (text) } }
-}
-
-const fn right_text(right: Right) -> Text {
-    match right {
-        Right::Orders => RIGHT_ORDERS,
-        Right::Activity => RIGHT_ACTIVITY,
-        Right::Fleet => RIGHT_FLEET,
-        Right::Audit => RIGHT_AUDIT,
-        Right::Read => RIGHT_READ,
-        Right::Keys => RIGHT_KEYS,
-    }
 }
 
 fn create_form(frame: &Frame<'_>, sent: &NewKey) -> Markup {

@@ -9,7 +9,7 @@ use crate::components::{
     time,
 };
 use crate::frame::{Frame, Section};
-use crate::text::{Text, texts};
+use crate::text::texts;
 use crate::words::{ACCOUNT, ANSWER, CODE, NONE, REASON, REQUEST, SOURCE, TIME};
 
 texts! {
@@ -31,33 +31,37 @@ texts! {
         operator’s listener, or of another platform. It may be less than two seconds old.",
         "它可能已成功：只记录被拒绝和失败的请求。它可能已超过一天，或因数量过多而未保留：被拒绝最多的账户\
         的最旧记录会先删除，部分请求不会被记录。它可能是运营接口的调用，或属于另一个平台，也可能发生不到两秒。";
-    API_NOT_ENABLED: "The account has no API access: set third_party_api in the fleet file.",
-        "账户没有 API 权限：请在设备清单中设置 third_party_api。";
-    NO_GROUP: "None of the account’s groups is active.", "账户没有任何启用的分组。";
-    GROUP_CLOSED: "The group does not exist, is deactivated, or is not one of the account’s.",
-        "分组不存在、已停用，或不属于该账户。";
-    OUT_OF_SCOPE: "A device or group of the filters is not in the selected group’s scope; an \
-        unknown one is answered in the same way.", "筛选的设备或分组不在所选分组范围内；未知编码的应答相同。";
-    ORDER_UNKNOWN: "The selected group has no order with this trade number.",
-        "所选分组中没有此交易号的订单。";
-    INVALID: "Fields are missing or have invalid values; the answer lists them.",
-        "字段缺失或值无效；应答中已列出。";
-    CREDENTIALS: "The login name or the password is wrong, or the account is disabled.",
-        "登录名或密码错误，或账户已停用。";
-    TOO_MANY_FAILURES: "Too many failed logins with this name or from this source; the password \
-        was not compared.", "此登录名或来源的失败登录过多；未比对密码。";
-    TOKEN_MISSING: "The request has no token in the header third-api-token.",
-        "请求头 third-api-token 中没有令牌。";
-    TOKEN_INVALID: "The token is not the current one of an account: another login replaced it, a \
-        switch of the group renewed it, it was logged out, or it was never valid.",
-        "令牌不是账户的当前令牌：被另一次登录替换、因切换分组而更新、已退出，或从未有效。";
-    SESSION_EXPIRED: "The session has expired; the account must log in again.",
-        "会话已过期，账户需重新登录。";
-    UNREADABLE: "The body is not a readable JSON object.", "正文不是可读取的 JSON 对象。";
-    NO_PATH: "There is no function with this path, or the method is not POST.",
-        "没有此路径的功能，或方法不是 POST。";
     FAILED: "The server failed; its log has the cause under this id.",
         "服务器失败；日志中以此编号记录了原因。";
+
+    /// Returns the explanation of a kind of refusal.
+    fn explanation(RefusalKind) {
+        ApiNotEnabled: "The account has no API access: set third_party_api in the fleet file.",
+            "账户没有 API 权限：请在设备清单中设置 third_party_api。";
+        NoGroup: "None of the account’s groups is active.", "账户没有任何启用的分组。";
+        GroupClosed: "The group does not exist, is deactivated, or is not one of the account’s.",
+            "分组不存在、已停用，或不属于该账户。";
+        OutOfScope: "A device or group of the filters is not in the selected group’s scope; an \
+            unknown one is answered in the same way.", "筛选的设备或分组不在所选分组范围内；未知编码的应答相同。";
+        OrderUnknown: "The selected group has no order with this trade number.",
+            "所选分组中没有此交易号的订单。";
+        Invalid: "Fields are missing or have invalid values; the answer lists them.",
+            "字段缺失或值无效；应答中已列出。";
+        Credentials: "The login name or the password is wrong, or the account is disabled.",
+            "登录名或密码错误，或账户已停用。";
+        TooManyFailures: "Too many failed logins with this name or from this source; the password \
+            was not compared.", "此登录名或来源的失败登录过多；未比对密码。";
+        TokenMissing: "The request has no token in the header third-api-token.",
+            "请求头 third-api-token 中没有令牌。";
+        TokenInvalid: "The token is not the current one of an account: another login replaced it, \
+            a switch of the group renewed it, it was logged out, or it was never valid.",
+            "令牌不是账户的当前令牌：被另一次登录替换、因切换分组而更新、已退出，或从未有效。";
+        SessionExpired: "The session has expired; the account must log in again.",
+            "会话已过期，账户需重新登录。";
+        Unreadable: "The body is not a readable JSON object.", "正文不是可读取的 JSON 对象。";
+        NotFound: "There is no function with this path, or the method is not POST.",
+            "没有此路径的功能，或方法不是 POST。";
+    }
 }
 
 /// The parameter of the look-up: the id of a request.
@@ -138,7 +142,7 @@ fn one(frame: &Frame<'_>, request: &Refused) -> Markup {
         (frame.say(FIELDS), fields(frame, request)),
         (frame.say(CODE), html! { (code) " (HTTP " (request.status) ")" }),
         (frame.say(ANSWER), answer(request)),
-        (frame.say(REASON), frame.say(why(request.kind)).render()),
+        (frame.say(REASON), frame.say(request.kind.map_or(FAILED, explanation)).render()),
     ];
     if let Some(cause) = &request.cause {
         rows.push((frame.say(CAUSE), cause.render()));
@@ -195,25 +199,5 @@ fn cells(frame: &Frame<'_>, request: &Refused) -> Markup {
         td { (badge(tone, &code)) }
         td.long { (request.data.first().unwrap_or(&request.message)) }
         td { a href=(path_of(&request.request_id)) { code.id { (request.request_id) } } }
-    }
-}
-
-/// Returns the explanation of a kind of refusal; `None` is a failure of the server.
-const fn why(kind: Option<RefusalKind>) -> Text {
-    let Some(kind) = kind else { return FAILED };
-    match kind {
-        RefusalKind::ApiNotEnabled => API_NOT_ENABLED,
-        RefusalKind::NoGroup => NO_GROUP,
-        RefusalKind::GroupClosed => GROUP_CLOSED,
-        RefusalKind::OutOfScope => OUT_OF_SCOPE,
-        RefusalKind::OrderUnknown => ORDER_UNKNOWN,
-        RefusalKind::Invalid => INVALID,
-        RefusalKind::Credentials => CREDENTIALS,
-        RefusalKind::TooManyFailures => TOO_MANY_FAILURES,
-        RefusalKind::TokenMissing => TOKEN_MISSING,
-        RefusalKind::TokenInvalid => TOKEN_INVALID,
-        RefusalKind::SessionExpired => SESSION_EXPIRED,
-        RefusalKind::Unreadable => UNREADABLE,
-        RefusalKind::NotFound => NO_PATH,
     }
 }

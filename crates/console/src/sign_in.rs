@@ -14,13 +14,17 @@ texts! {
     BY_LINK: "This link signs you in once, within a minute of its creation.",
         "此链接在创建后一分钟内可登录一次。";
     CONTINUE: "Continue to the console", "进入控制台";
-    REFUSED: "This key is unknown or revoked. Check that you pasted all of it.",
-        "密钥无效或已吊销。请检查是否完整粘贴。";
-    LINK_SPENT: "This link was already used, or is more than a minute old. Create another one with \
-        “kiosque console-link”.",
-        "此链接已使用或已超过一分钟。请用“kiosque console-link”重新生成。";
-    SIGNED_OUT: "You are signed out.", "您已退出。";
-    ENDED: "Your session has ended. Sign in to continue.", "会话已结束。请重新登录。";
+
+    /// Returns the text of a message.
+    fn notice_text(Notice) {
+        KeyRefused: "This key is unknown or revoked. Check that you pasted all of it.",
+            "密钥无效或已吊销。请检查是否完整粘贴。";
+        LinkSpent: "This link was already used, or is more than a minute old. Create another one \
+            with “kiosque console-link”.",
+            "此链接已使用或已超过一分钟。请用“kiosque console-link”重新生成。";
+        SignedOut: "You are signed out.", "您已退出。";
+        SessionEnded: "Your session has ended. Sign in to continue.", "会话已结束。请重新登录。";
+    }
 }
 
 /// The sign-in page. Its forms are posted to `/console/login`.
@@ -63,15 +67,6 @@ pub enum Notice {
 }
 
 impl Notice {
-    const fn text(self) -> Text {
-        match self {
-            Notice::KeyRefused => REFUSED,
-            Notice::LinkSpent => LINK_SPENT,
-            Notice::SignedOut => SIGNED_OUT,
-            Notice::SessionEnded => ENDED,
-        }
-    }
-
     const fn role(self) -> &'static str {
         match self {
             Notice::SignedOut | Notice::SessionEnded => "status",
@@ -89,7 +84,7 @@ pub fn page(view: &SignIn<'_>) -> String {
             div.card {
                 h1 { (say(SIGN_IN)) }
                 @if let Some(notice) = view.notice {
-                    p.notice role=(notice.role()) { (say(notice.text())) }
+                    p.notice role=(notice.role()) { (say(notice_text(notice))) }
                 }
                 form method="post" action="/console/login" {
                     input type="hidden" name="return" value=(view.return_to);

@@ -36,12 +36,27 @@ impl Text {
     }
 }
 
-/// Declares texts as constants, and lists them as `TEXTS`.
+/// Declares texts as constants, and functions that return the text of each variant of an enum.
+/// Lists all of them as `TEXTS`.
 macro_rules! texts {
-    ($($name:ident: $en:literal, $zh:literal;)*) => {
+    (
+        $($name:ident: $en:literal, $zh:literal;)*
+        $($(#[$doc:meta])+ fn $function:ident($of:ident) {
+            $($variant:ident: $of_en:literal, $of_zh:literal;)+
+        })*
+    ) => {
         $(pub(crate) const $name: $crate::text::Text = $crate::text::Text { en: $en, zh: $zh };)*
+        $(
+            $(#[$doc])+
+            pub(crate) const fn $function(of: $of) -> $crate::text::Text {
+                match of {
+                    $($of::$variant => $crate::text::Text { en: $of_en, zh: $of_zh },)+
+                }
+            }
+        )*
         #[cfg(test)]
-        pub(crate) const TEXTS: &[$crate::text::Text] = &[$($name),*];
+        pub(crate) const TEXTS: &[$crate::text::Text] =
+            &[$($name,)* $($($function($of::$variant),)+)*];
     };
 }
 pub(crate) use texts;

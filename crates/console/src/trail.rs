@@ -15,24 +15,6 @@ use crate::words::{ACCOUNT, EVENT, IN_GROUP, REQUEST, SOURCE, TIME};
 texts! {
     ACTOR: "Actor", "操作者";
     DETAIL: "Detail", "详情";
-    LOGIN: "Login", "登录";
-    LOGIN_REFUSED: "Login refused", "登录被拒";
-    SWITCH_GROUP: "Group selected", "切换分组";
-    LOGOUT: "Logout", "退出登录";
-    SESSION_REPLACED: "Session replaced", "会话被替换";
-    SESSION_ENDED: "Session ended", "会话被结束";
-    FLEET_APPLIED: "Fleet applied", "应用设备清单";
-    KEY_CREATED: "Key created", "创建密钥";
-    KEY_REVOKED: "Key revoked", "吊销密钥";
-    ARCHIVED: "Orders archived", "归档订单";
-    DEVICE_DELETED: "Device deleted", "删除设备";
-    ORDERS_IMPORTED: "Orders imported", "导入订单";
-    RATES_IMPORTED: "Rates imported", "导入汇率";
-    IMPORT_INTERRUPTED: "Import interrupted", "导入中断";
-    CONSOLE_LINK_CREATED: "Console link created", "创建控制台链接";
-    CONSOLE_LOGIN: "Console sign-in", "登录控制台";
-    CONSOLE_LOGIN_REFUSED: "Console sign-in refused", "登录控制台被拒";
-    CONSOLE_LOGOUT: "Console sign-out", "退出控制台";
     REPLACED: "replaced the session opened {0} from {1}", "替换了 {0} 从 {1} 打开的会话";
     ENDED: "ended the session opened {0} from {1}", "结束了 {0} 从 {1} 打开的会话";
     UNKNOWN_TIME: "at an unknown time", "（时间未知）";
@@ -49,29 +31,27 @@ texts! {
     CHANGED: "{0}: {1} created, {2} changed", "{0}：新建 {1}，更改 {2}";
     ENDED_SESSIONS: "sessions ended: {0}", "结束的会话：{0}";
     NO_CHANGE: "nothing changed", "没有变更";
-}
 
-/// Returns the name of an event.
-pub(crate) const fn name(event: AuditEvent) -> Text {
-    match event {
-        AuditEvent::Login => LOGIN,
-        AuditEvent::LoginRefused => LOGIN_REFUSED,
-        AuditEvent::SwitchGroup => SWITCH_GROUP,
-        AuditEvent::Logout => LOGOUT,
-        AuditEvent::SessionReplaced => SESSION_REPLACED,
-        AuditEvent::SessionEnded => SESSION_ENDED,
-        AuditEvent::FleetApplied => FLEET_APPLIED,
-        AuditEvent::KeyCreated => KEY_CREATED,
-        AuditEvent::KeyRevoked => KEY_REVOKED,
-        AuditEvent::Archived => ARCHIVED,
-        AuditEvent::DeviceDeleted => DEVICE_DELETED,
-        AuditEvent::OrdersImported => ORDERS_IMPORTED,
-        AuditEvent::RatesImported => RATES_IMPORTED,
-        AuditEvent::ImportInterrupted => IMPORT_INTERRUPTED,
-        AuditEvent::ConsoleLinkCreated => CONSOLE_LINK_CREATED,
-        AuditEvent::ConsoleLogin => CONSOLE_LOGIN,
-        AuditEvent::ConsoleLoginRefused => CONSOLE_LOGIN_REFUSED,
-        AuditEvent::ConsoleLogout => CONSOLE_LOGOUT,
+    /// Returns the name of an event.
+    fn name(AuditEvent) {
+        Login: "Login", "登录";
+        LoginRefused: "Login refused", "登录被拒";
+        SwitchGroup: "Group selected", "切换分组";
+        Logout: "Logout", "退出登录";
+        SessionReplaced: "Session replaced", "会话被替换";
+        SessionEnded: "Session ended", "会话被结束";
+        FleetApplied: "Fleet applied", "应用设备清单";
+        KeyCreated: "Key created", "创建密钥";
+        KeyRevoked: "Key revoked", "吊销密钥";
+        Archived: "Orders archived", "归档订单";
+        DeviceDeleted: "Device deleted", "删除设备";
+        OrdersImported: "Orders imported", "导入订单";
+        RatesImported: "Rates imported", "导入汇率";
+        ImportInterrupted: "Import interrupted", "导入中断";
+        ConsoleLinkCreated: "Console link created", "创建控制台链接";
+        ConsoleLogin: "Console sign-in", "登录控制台";
+        ConsoleLoginRefused: "Console sign-in refused", "登录控制台被拒";
+        ConsoleLogout: "Console sign-out", "退出控制台";
     }
 }
 
@@ -105,10 +85,8 @@ fn cells(frame: &Frame<'_>, entry: &AuditEntry, login: Option<&AuditEntry>) -> M
     let event = entry.event.parse().ok().map(name);
     let event = login.map(|_| LOGIN_REPLACED).or(event);
     // The group that the login selected, not the previous session's.
-    let shown = AuditEntry {
-        group_id: login.map_or_else(|| entry.group_id.clone(), |login| login.group_id.clone()),
-        ..entry.clone()
-    };
+    let group_id = login.unwrap_or(entry).group_id.clone();
+    let shown = AuditEntry { group_id, ..entry.clone() };
     let account = entry.account.as_deref();
     html! {
         td { (time(frame, UnixMs(entry.timestamp))) }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::Overview;
 use crate::components::{address, card, empty, parameter};
-use crate::devices::need_texts;
+use crate::devices::{need_name, need_rule};
 use crate::format;
 use crate::frame::{Frame, Section};
 use crate::orders::refunding_path;
@@ -25,7 +25,7 @@ pub(super) fn card_of(frame: &Frame<'_>, view: &Overview) -> Markup {
     let devices = Need::ALL.iter().copied().map(|need| (need, view.sales.attention.count(need)));
     let devices = devices.filter(|(_, count)| *count > 0).map(|(need, count)| {
         let path = address(Section::Devices.path(), &[&parameter("needs", need.code()), &group]);
-        (frame.say(need_texts(need).0), path, count)
+        (frame.say(need_name(need)), path, count)
     });
     let refunding = view.sales.attention.refunding;
     let refunds =
@@ -46,7 +46,7 @@ pub(super) fn card_of(frame: &Frame<'_>, view: &Overview) -> Markup {
         details {
             summary { (frame.say(RULES)) }
             ul {
-                @for need in Need::ALL { li { (frame.say(need_texts(*need).1)) } }
+                @for need in Need::ALL { li { (frame.say(need_rule(*need))) } }
             }
         }
     };
