@@ -10,6 +10,7 @@ use kiosque_model::Day;
 use maud::{Markup, html};
 
 use crate::components::{Column, linked, table};
+use crate::format;
 use crate::frame::Frame;
 use crate::sort::{Columns, Listed, Sort, Value};
 use crate::text::texts;
@@ -47,8 +48,6 @@ pub(crate) struct Bars<'a> {
     pub(crate) axis: fn(i64) -> String,
     /// Writes a value in full.
     pub(crate) figure: fn(i64) -> String,
-    /// Formats a value of the second figure.
-    pub(crate) second: fn(i64) -> String,
     /// The order of the rows of its table, if it is sorted.
     pub(crate) sort: Sort,
 }
@@ -63,7 +62,7 @@ pub struct Point {
     /// Its name on the axis.
     pub(crate) label: String,
     pub(crate) value: i64,
-    /// Another figure of the span, which is not drawn.
+    /// A count of the span, which is not drawn.
     pub(crate) second: i64,
     /// The page with the items that the second figure counts.
     pub(crate) second_href: Option<String>,
@@ -160,7 +159,7 @@ fn drawing(chart: &Bars<'_>, shape: &Shape) -> Markup {
 fn readout(frame: &Frame<'_>, chart: &Bars<'_>, at: usize, point: &Point) -> Markup {
     let Slot { left, width } = slot(chart, &WIDE, at);
     let mut texts = vec![point.name.clone(), (chart.figure)(point.value)];
-    texts.push(format!("{}: {}", chart.headings[2], (chart.second)(point.second)));
+    texts.push(format!("{}: {}", chart.headings[2], format::count(point.second)));
     if let Some(before) = point.before {
         texts.push(format!("{}: {}", frame.say(BEFORE), (chart.figure)(before)));
     }
@@ -214,7 +213,7 @@ fn figures(frame: &Frame<'_>, chart: &Bars<'_>) -> Markup {
                 @if !point.is_complete { " (" (frame.say(INCOMPLETE)) ")" }
             }
             td { ((chart.figure)(point.value)) }
-            td { (linked(point.second_href.as_deref(), &(chart.second)(point.second))) }
+            td { (linked(point.second_href.as_deref(), &format::count(point.second))) }
             @if has_before {
                 td {
                     @if let Some(before) = point.before { ((chart.figure)(before)) }

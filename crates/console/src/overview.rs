@@ -270,7 +270,6 @@ fn trend(frame: &Frame<'_>, view: &Overview) -> Markup {
         points: &points(frame, view),
         axis: format::whole_dollars,
         figure: format::dollars,
-        second: format::count,
         sort: view.sort,
     };
     card("trend", frame.say(TREND), frame.say(unit), &chart::bars(frame, &chart))

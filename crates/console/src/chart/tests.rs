@@ -14,7 +14,6 @@ fn rendered(points: &[Point]) -> String {
         points,
         axis: format::whole_dollars,
         figure: format::dollars,
-        second: format::count,
         sort: Sort::Fixed,
     };
     bars(&frame, &chart).into_string()
@@ -87,7 +86,7 @@ proptest! {
             values.iter().map(|value| point(*value, 0, None, true)).collect();
         let chart = Bars {
             id: "", summary: "", headings: [""; 3], points: &points,
-            axis: format::count, figure: format::count, second: format::count,
+            axis: format::count, figure: format::count,
             sort: Sort::Free,
         };
         for (at, value) in values.iter().enumerate() {

@@ -105,7 +105,6 @@ fn trend(frame: &Frame<'_>, view: &Device, today: Day) -> Markup {
             points: &points,
             axis: format::count,
             figure: format::count,
-            second: format::count,
             sort: Sort::Fixed,
         },
     )
