@@ -99,12 +99,8 @@ impl<'d> Reader<'d> {
         let responses = &operation["responses"];
         let answers: Vec<Answer> =
             entries(responses).map(|(status, response)| self.answer(status, response)).collect();
-        let first_body = |is_success: bool| {
-            let mut bodies =
-                entries(responses).filter(|(status, _)| (*status == SUCCESS) == is_success);
-            let (_, response) = bodies.next()?;
-            Some(self.content(&fields::resolved(self.document, response)["content"]))
-        };
+        let body = |response| self.content(&fields::resolved(self.document, response)["content"]);
+        let failure = entries(responses).find(|(status, _)| *status != SUCCESS);
         CallReference {
             id: text(&operation["operationId"]),
             method: method.to_ascii_uppercase(),
@@ -116,8 +112,8 @@ impl<'d> Reader<'d> {
             headers: self.parameters("header"),
             body: self.body(),
             answers,
-            success: first_body(true).unwrap_or_default(),
-            failure: first_body(false).unwrap_or_default().fields,
+            success: body(&responses[SUCCESS]),
+            failure: failure.map(|(_, response)| body(response).fields).unwrap_or_default(),
         }
     }
 
