@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use strum::VariantArray;
+use strum::{IntoStaticStr, VariantArray};
 
 /// The business status in `code`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, VariantArray)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 pub enum Code {
     /// 200: success.
     Success = 200,
@@ -28,6 +29,11 @@ pub enum Code {
 impl Code {
     /// Every code, in the order of ENV-3.
     pub const ALL: &[Code] = Code::VARIANTS;
+
+    /// The name in the documents.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
 
     /// The number in JSON.
     pub const fn number(self) -> i32 {

@@ -152,20 +152,11 @@ fn refusal() -> Value {
 
 fn refusal_code() -> Value {
     let refusals = Code::ALL.iter().copied().filter(|code| *code != Code::Success);
-    let names = refusals.clone().map(|code| match code {
-        Code::Success => "SUCCESS",
-        Code::Business => "BUSINESS",
-        Code::Credentials => "CREDENTIALS",
-        Code::TokenMissing => "TOKEN_MISSING",
-        Code::TokenInvalid => "TOKEN_INVALID",
-        Code::NotFound => "NOT_FOUND",
-        Code::System => "SYSTEM",
-    });
     json!({
         "type": "integer",
         "description": "The `code` of a refusal. Later versions may add values.",
         "enum": refusals.clone().map(Code::number).collect::<Vec<i32>>(),
-        "x-enum-varnames": names.collect::<Vec<&str>>(),
+        "x-enum-varnames": refusals.map(Code::name).collect::<Vec<&str>>(),
     })
 }
 
