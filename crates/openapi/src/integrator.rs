@@ -5,7 +5,7 @@ use kiosque_contract::{
     TOKEN_HEADER, TokenRule,
 };
 use kiosque_locale::{Locale, Message};
-use schemars::generate::SchemaGenerator;
+use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use crate::{RETRY_AFTER, generator, header_references, headers, license, operation_id, refusals};
@@ -15,7 +15,7 @@ pub const DEFAULT_SERVER: &str = "https://127.0.0.1:8443/v8";
 
 /// Returns the document of a service at a base URL.
 pub fn document(server: &str) -> Value {
-    let mut generator = generator();
+    let mut generator = generator(SchemaSettings::for_serialize);
     let mut answers = Map::new();
     let paths: Map<String, Value> = ENDPOINTS
         .iter()

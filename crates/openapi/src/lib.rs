@@ -19,13 +19,11 @@ pub fn refusals(locale: Locale) -> impl Iterator<Item = (i32, &'static str)> {
     refusals.map(move |message| (message.code().number(), message.text(locale)))
 }
 
-/// Returns a generator of schemas of types as they are sent: an optional field is required unless
-/// it is omitted when it has no value.
-pub(crate) fn generator() -> SchemaGenerator {
-    generator_with(SchemaSettings::draft2020_12().for_serialize())
-}
-
-pub(crate) fn generator_with(settings: SchemaSettings) -> SchemaGenerator {
+/// Returns a generator of schemas of types as they are received (`SchemaSettings::for_deserialize`),
+/// or as they are sent (`for_serialize`): then an optional field is required unless it is omitted
+/// when it has no value.
+pub(crate) fn generator(direction: fn(SchemaSettings) -> SchemaSettings) -> SchemaGenerator {
+    let settings = direction(SchemaSettings::draft2020_12());
     settings.with(|one| one.definitions_path = "/components/schemas".into()).into_generator()
 }
 

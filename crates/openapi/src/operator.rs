@@ -8,8 +8,7 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    RETRY_AFTER, WWW_AUTHENTICATE, generator, generator_with, header_references, headers, license,
-    operation_id,
+    RETRY_AFTER, WWW_AUTHENTICATE, generator, header_references, headers, license, operation_id,
 };
 
 /// The address in a document if none is specified.
@@ -17,7 +16,8 @@ pub const DEFAULT_SERVER: &str = "https://127.0.0.1:8444";
 
 /// Returns the document of a service at a base URL.
 pub fn document(server: &str) -> Value {
-    let (mut generator, mut of_bodies) = (generator(), generator_of_bodies());
+    let mut of_bodies = generator(SchemaSettings::for_deserialize);
+    let mut generator = generator(SchemaSettings::for_serialize);
     let problem = generator.subschema_for::<Problem>();
     let mut paths: Map<String, Value> = Map::new();
     for call in OPERATOR_CALLS {
@@ -53,11 +53,6 @@ pub fn document(server: &str) -> Value {
             } },
         },
     })
-}
-
-/// Returns a generator of schemas of types as they are received.
-fn generator_of_bodies() -> SchemaGenerator {
-    generator_with(SchemaSettings::draft2020_12())
 }
 
 fn operation(
@@ -138,7 +133,7 @@ fn body(call: &OperatorCallInfo, generator: &mut SchemaGenerator) -> Option<Valu
 fn parameters(call: &OperatorCallInfo) -> Vec<Value> {
     let Some(query) = call.query else { return Vec::new() };
     // The struct is not part of the document, so another generator creates its schema.
-    let mut generator = generator_of_bodies();
+    let mut generator = generator(SchemaSettings::for_deserialize);
     let _ = query(&mut generator);
     let structs = generator.take_definitions(true);
     let fields = structs.values().filter_map(|of| Some((of, of.get("properties")?.as_object()?)));
