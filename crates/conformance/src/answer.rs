@@ -9,8 +9,8 @@ use crate::secrets::Secrets;
 
 /// Expects a condition: `Ok` if it is met, and otherwise what was expected.
 macro_rules! met {
-    ($is_met:expr, $expected:expr $(,)?) => {
-        bool::then_some($is_met, ()).ok_or_else($expected)
+    ($is_met:expr, $($expected:tt)+) => {
+        bool::then_some($is_met, ()).ok_or_else(|| format!($($expected)+))
     };
 }
 pub(crate) use met;
@@ -78,26 +78,26 @@ impl Answer {
     /// Expects an HTTP status and a `code`.
     pub(crate) fn outcome(&self, status: u16, code: i64) -> Expected {
         let is_met = self.status == status && self.code() == Some(code);
-        met!(is_met, || format!("HTTP {status} with code {code}"))
+        met!(is_met, "HTTP {status} with code {code}")
     }
 
     /// Expects a refusal by its message in English.
     pub(crate) fn refused(&self, message: Message) -> Expected {
         let (code, text) = (i64::from(message.code().number()), message.text(Locale::En));
         self.outcome(200, code)?;
-        met!(self.json["msg"] == text, || format!("code {code} with msg {text:?}"))
+        met!(self.json["msg"] == text, "code {code} with msg {text:?}")
     }
 
     /// Expects one of these codes with HTTP 200.
     pub(crate) fn one_of(&self, codes: [i64; 2]) -> Expected {
         let is_met = self.status == 200 && self.code().is_some_and(|code| codes.contains(&code));
-        met!(is_met, || format!("HTTP 200 with code {} or {}", codes[0], codes[1]))
+        met!(is_met, "HTTP 200 with code {} or {}", codes[0], codes[1])
     }
 
     /// Expects any refusal.
     pub(crate) fn refusal(&self) -> Expected {
         let is_met = self.status == 200 && self.code().is_some_and(|code| code != 200);
-        met!(is_met, || "HTTP 200 with a code other than 200".to_owned())
+        met!(is_met, "HTTP 200 with a code other than 200")
     }
 
     /// Expects a refusal or a system error, which the contract allows for an unreadable body.
@@ -113,32 +113,34 @@ impl Answer {
         self.refusal()?;
         let list = self.data().as_array();
         let is_met = list.is_some_and(|list| !list.is_empty() && list.iter().all(Value::is_string));
-        met!(is_met, || "an array of strings in data".to_owned())
+        met!(is_met, "an array of strings in data")
     }
 
     /// Expects HTTP 404; its body may be HTML, and has `code` 0 if it is an envelope.
     pub(crate) fn not_found(&self) -> Expected {
         let is_met = self.status == 404 && self.json.get("code").is_none_or(|code| *code == 0);
-        met!(is_met, || "HTTP 404, with code 0 unless the body is HTML".to_owned())
+        met!(is_met, "HTTP 404, with code 0 unless the body is HTML")
     }
 
     /// Expects the same bytes as in the previous answer.
     pub(crate) fn same_as(&self, before: Option<&Answer>) -> Expected {
-        met!(before.is_some_and(|before| before.body == self.body), || {
-            let body = before.map(|before| excerpt(&before.body)).unwrap_or_default();
-            format!("the same bytes as in the previous answer: {body}")
-        })
+        let before = before.map(|before| before.body.as_str());
+        let shown = excerpt(before.unwrap_or_default());
+        met!(
+            before == Some(self.body.as_str()),
+            "the same bytes as in the previous answer: {shown}"
+        )
     }
 
     /// Expects violations of exactly these fields, in this order.
     pub(crate) fn violates(&self, fields: &[&str]) -> Expected {
-        let expected = || format!("code -1 with a violation of each of {}", fields.join(", "));
-        let list = self.data().as_array().filter(|_| self.outcome(200, -1).is_ok());
-        let list = list.filter(|list| list.len() == fields.len()).ok_or_else(expected)?;
         let names = |(text, field): (&Value, &&str)| {
             text.as_str().is_some_and(|text| text.starts_with(&format!("{field} ")))
         };
-        met!(list.iter().zip(fields).all(names), expected)
+        let list = self.data().as_array().filter(|list| list.len() == fields.len());
+        let is_met = self.outcome(200, -1).is_ok()
+            && list.is_some_and(|list| list.iter().zip(fields).all(names));
+        met!(is_met, "code -1 with a violation of each of {}", fields.join(", "))
     }
 
     /// Returns the entries of an array in `data`; none if there is no such array.
@@ -183,7 +185,7 @@ impl Type {
 pub(crate) fn has_fields(object: &Value, fields: &[(&str, Type)]) -> Expected {
     for (name, of_type) in fields {
         let is_met = object.get(name).is_some_and(|value| of_type.has(value));
-        met!(is_met, || format!("the field {name} of type {of_type:?} in {}", shown(object)))?;
+        met!(is_met, "the field {name} of type {of_type:?} in {}", shown(object))?;
     }
     Ok(())
 }

@@ -56,16 +56,13 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .expect(|facts, answer| {
                 let is_met =
                     answer.records()?.iter().any(|it| is_foreign(facts, &it["deviceCode"]));
-                met!(is_met, || "the device of the other account, whose token was sent".to_owned())
+                met!(is_met, "the device of the other account, whose token was sent")
             })
             .ask(|facts| Some(facts.list_devices().query(facts.devices_query)))
             .expect(|facts, answer| {
                 let is_met =
                     !answer.records()?.iter().any(|it| is_foreign(facts, &it["deviceCode"]));
-                met!(is_met, || format!(
-                    "no device {:?}",
-                    foreign_device(facts).unwrap_or_default()
-                ))
+                met!(is_met, "no device {:?}", foreign_device(facts).unwrap_or_default())
             }),
         rule("accounts.group-filter", "SCOPE-3", Contract)
             .text("A groupId filter with a group of another account is answered with -1.")

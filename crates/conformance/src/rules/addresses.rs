@@ -35,9 +35,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .ask(|_| Some(Ask::post("third-center-web/openapi/v1/unknown").body("{}")))
             .expect(|_, answer| {
                 answer.outcome(404, 0)?;
-                met!(answer.json.get("data").is_some_and(serde_json::Value::is_null), || {
-                    "data null".to_owned()
-                })
+                met!(answer.json.get("data").is_some_and(serde_json::Value::is_null), "data null")
             }),
         rule("http.exact-path", "ADDR-3", Kiosque)
             .text("Paths are compared byte by byte: any other spelling of a path is unknown.")

@@ -38,7 +38,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
                     ("unconvertedOrders", Type::Integer),
                 ];
                 has_fields(answer.success()?, &fields)?;
-                met!(answer.data()["currency"] == "USD", || "currency USD".to_owned())
+                met!(answer.data()["currency"] == "USD", "currency USD")
             }),
         rule("dashboard.range", "DASH-1", Kiosque)
             .text("A range that is given is the one that the summary answers for.")
@@ -47,7 +47,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
                 let (data, start) = (answer.success()?, facts.days_ago(1));
                 let is_met =
                     data["startTimestamp"] == start && data["endTimestamp"] == facts.now_ms;
-                met!(is_met, || "startTimestamp and endTimestamp as in the request".to_owned())
+                met!(is_met, "startTimestamp and endTimestamp as in the request")
             }),
         rule("dashboard.kpis", "DASH-15", Kiosque)
             .text("The summary has all nine KPIs in their order.")
@@ -70,7 +70,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
                     .iter()
                     .map(|kpi| kpi["code"].as_str())
                     .eq(codes.iter().map(|code| Some(*code)));
-                met!(is_met, || format!("the KPIs {}", codes.join(", ")))
+                met!(is_met, "the KPIs {}", codes.join(", "))
             }),
         rule("dashboard.empty-values", "DASH-16", Kiosque)
             .text(
@@ -94,7 +94,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
                 let has =
                     |code, value| kpis.iter().any(|it| it["code"] == code && it["value"] == value);
                 let is_met = expected.into_iter().all(|(code, value)| has(code, value));
-                met!(is_met && *unconverted == 0, || format!("{expected:?}, unconvertedOrders 0"))
+                met!(is_met && *unconverted == 0, "{expected:?}, unconvertedOrders 0")
             }),
         rule("dashboard.best-seller", "DASH-17", Kiosque)
             .text(
@@ -119,12 +119,11 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
                 ];
                 has_fields(data, &fields)?;
                 let list = all_have_fields(&data["rankList"], &fields)?;
-                met!(data["rankList"][0]["goodsId"] == data["goodsId"], || {
-                    "the same goodsId first in rankList".to_owned()
-                })?;
+                let is_first = data["rankList"][0]["goodsId"] == data["goodsId"];
+                met!(is_first, "the same goodsId first in rankList")?;
                 let is_met = list.len() <= 10
                     && list.is_sorted_by_key(|it| Reverse(it["salesCount"].as_i64()));
-                met!(is_met, || "at most ten products, by salesCount".to_owned())
+                met!(is_met, "at most ten products, by salesCount")
             }),
         rule("dashboard.nothing-sold", "DASH-19", Contract)
             .text("Best-selling product answers with null when nothing was sold.")
@@ -137,7 +136,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .expect(|_, answer| {
                 // A server that does not know these fields answers for another range.
                 let data = answer.data();
-                met!(*data != json!([]) && *data != json!({}), || "data null".to_owned())
+                met!(*data != json!([]) && *data != json!({}), "data null")
             }),
         rule("dashboard.empty-range", "DASH-19", Kiosque)
             .text(
@@ -145,9 +144,9 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
                  device with [].",
             )
             .ask(|facts| Some(facts.call_in(BEST, facts.now_ms, facts.now_ms)))
-            .expect(|_, answer| met!(answer.success()?.is_null(), || "data null".to_owned()))
+            .expect(|_, answer| met!(answer.success()?.is_null(), "data null"))
             .ask(|facts| Some(facts.call_in(BY_DEVICE, facts.now_ms, facts.now_ms)))
-            .expect(|_, answer| met!(*answer.success()? == json!([]), || "data []".to_owned())),
+            .expect(|_, answer| met!(*answer.success()? == json!([]), "data []")),
         rule("dashboard.by-device", "DASH-20", Kiosque)
             .text("Sales by device has the sales of each device, the largest amount first.")
             .ask(|facts| Some(facts.call_in(BY_DEVICE, facts.days_ago(365), facts.now_ms)))
@@ -162,7 +161,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
                 let list = all_have_fields(answer.success()?, &fields)?;
                 let amounts =
                     list.iter().map(|device| -device["salesAmount"].as_f64().unwrap_or_default());
-                met!(amounts.is_sorted(), || "devices by salesAmount".to_owned())
+                met!(amounts.is_sorted(), "devices by salesAmount")
             }),
         rule("dashboard.trend-days", "DASH-21", Contract)
             .text("Sales trend has a label yyyy-MM-dd for each day, also for days without sales.")
@@ -183,7 +182,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
                     return Ok(());
                 }
                 let is_met = [before, days].iter().all(|days| days.end - days.start > TREND_DAYS);
-                met!(is_met, || format!("{} days, as the range has", TREND_DAYS + 1))
+                met!(is_met, "{} days, as the range has", TREND_DAYS + 1)
             }),
         rule("dashboard.trend", "DASH-21", Kiosque)
             .text("The trend has an entry for each day that the range touches, in order.")
@@ -199,7 +198,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
                 let is_met = (3..=5).contains(&days.len())
                     && labels.clone().is_sorted()
                     && labels.clone().all(|it| it.len() == 10);
-                met!(is_met, || "three to five days as yyyy-MM-dd, in order".to_owned())
+                met!(is_met, "three to five days as yyyy-MM-dd, in order")
             }),
         rule("dashboard.aisles", "DASH-22", Kiosque)
             .text("The hierarchy of aisles has every device, its cabinets, layers and aisles.")
@@ -220,10 +219,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
                     ("goodsId", Type::Text),
                 ];
                 all_have_fields(&aisles.unwrap_or_else(|| json!([])), &fields)?;
-                met!(devices.len() == facts.device_count, || format!(
-                    "{} devices",
-                    facts.device_count
-                ))
+                met!(devices.len() == facts.device_count, "{} devices", facts.device_count)
             }),
         rule("dashboard.profile", "DASH-24", Kiosque)
             .text("Device profile has the devices of List devices.")
@@ -236,7 +232,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
                 let (listed, known) = (list.iter().map(lasting), facts.devices.iter().map(lasting));
                 let is_met =
                     list.len() == facts.device_count && listed.take(facts.devices.len()).eq(known);
-                met!(is_met, || "the devices of List devices in list".to_owned())
+                met!(is_met, "the devices of List devices in list")
             }),
         rule("dashboard.online", "DASH-25", Kiosque)
             .text("Online devices counts the devices that it lists.")
@@ -258,7 +254,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
                     ("offlineCount", list.len() - online),
                 ];
                 let is_met = counts.iter().all(|(name, count)| data[name] == *count);
-                met!(is_met, || format!("{counts:?}"))
+                met!(is_met, "{counts:?}")
             }),
     ]
 });

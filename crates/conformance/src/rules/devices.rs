@@ -19,7 +19,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .ask(|facts| facts.devices.first().map(|_| facts.list_devices()))
             .expect(|_, answer| {
                 let records = answer.records()?;
-                met!(!records.is_empty(), || "the devices of the group".to_owned())?;
+                met!(!records.is_empty(), "the devices of the group")?;
                 records
                     .iter()
                     .try_for_each(|device| has_fields(device, &[("deviceCode", Type::Text)]))
@@ -50,7 +50,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             })
             .expect(|_, answer| {
                 let codes = answer.records()?.iter().map(|device| device["deviceCode"].as_str());
-                met!(codes.is_sorted(), || "records sorted by deviceCode".to_owned())
+                met!(codes.is_sorted(), "records sorted by deviceCode")
             }),
         rule("devices.filters", "DEV-4", Kiosque)
             .text("A deviceCode filter selects the device with exactly this code.")
@@ -61,9 +61,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .expect(|facts, answer| {
                 let wanted = facts.devices.first().map(|device| &device["deviceCode"]);
                 let own = answer.records()?.first().map(|device| &device["deviceCode"]);
-                met!(own == wanted && answer.records()?.len() == 1, || {
-                    "one record, that device".to_owned()
-                })
+                met!(own == wanted && answer.records()?.len() == 1, "one record, that device")
             }),
         rule("devices.outside-scope", "DEV-5", Kiosque)
             .text("A deviceCode filter with a device outside the scope is refused.")
@@ -104,7 +102,7 @@ fn first_code(facts: &Facts) -> Option<&str> {
 fn outside(answer: &Answer) -> Expected {
     answer.refused(Message::OutOfScope)?;
     let text = Message::OutOfScope.text(Locale::En);
-    met!(*answer.data() == text, || format!("data {text:?}"))
+    met!(*answer.data() == text, "data {text:?}")
 }
 
 /// Expects the same, or an empty page: a device that the group owned once, or that is disabled, is

@@ -41,7 +41,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .expect(|_, answer| {
                 let english = Message::TokenInvalid.text(Locale::En);
                 let is_other = answer.json["msg"].as_str().is_some_and(|msg| msg != english);
-                met!(is_other, || "msg in Chinese".to_owned())
+                met!(is_other, "msg in Chinese")
             })
             .ask(|_| Some(unknown_token()))
             .expect(|_, answer| says(answer, "msg", Message::TokenInvalid.text(Locale::En))),
@@ -59,9 +59,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .text("enMsg is null on success, and the English message on every failure.")
             .ask(|facts| Some(facts.call(ONLINE, "").locale("zh-CN")))
             .expect(|_, answer| {
-                met!(answer.json["enMsg"].is_null() && answer.success().is_ok(), || {
-                    "enMsg null".to_owned()
-                })
+                met!(answer.json["enMsg"].is_null() && answer.success().is_ok(), "enMsg null")
             })
             .ask(|_| Some(unknown_token().locale("zh-CN")))
             .expect(|_, answer| says(answer, "enMsg", Message::TokenInvalid.text(Locale::En))),
@@ -76,7 +74,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .ask(|_| Some(unknown_token()))
             .expect(|_, answer| {
                 answer.outcome(200, -4)?;
-                met!(answer.json["data"] == answer.json["msg"], || "data equal to msg".to_owned())
+                met!(answer.json["data"] == answer.json["msg"], "data equal to msg")
             }),
         rule("envelope.content-type", "ENV-8", Contract)
             .text("Every envelope has the content type application/json; charset=UTF-8.")
@@ -98,7 +96,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             )
             .ask(|facts| Some(facts.call(ONLINE, "")))
             .expect(|_, answer| {
-                met!(answer.header("x-request-id").is_some(), || "a header x-request-id".to_owned())
+                met!(answer.header("x-request-id").is_some(), "a header x-request-id")
             })
             .ask(|facts| Some(facts.call(ONLINE, "")))
             .ask(|_| Some(unknown_token()))
@@ -119,7 +117,7 @@ fn fields(answer: &Answer) -> Expected {
     has_fields(&answer.json, &types)?;
     let is_met =
         answer.json.get("data").is_some_and(|data| !data.is_number() && !data.is_boolean());
-    met!(is_met, || "data as an object, an array, a string or null".to_owned())
+    met!(is_met, "data as an object, an array, a string or null")
 }
 
 /// Expects something of an answer to an unknown path, unless it is HTML.
@@ -130,7 +128,7 @@ fn if_envelope(answer: &Answer, expect: fn(&Answer) -> Expected) -> Expected {
 fn null_or_text(answer: &Answer, code: i64) -> Expected {
     answer.outcome(200, code)?;
     let is_met = answer.json.get("data").is_some_and(|data| data.is_null() || data.is_string());
-    met!(is_met, || "data null or a string".to_owned())
+    met!(is_met, "data null or a string")
 }
 
 fn four_fields(answer: &Answer) -> Expected {
@@ -139,23 +137,23 @@ fn four_fields(answer: &Answer) -> Expected {
     let is_met = object.is_some_and(|object| {
         object.len() == names.len() && names.iter().all(|name| object.contains_key(*name))
     });
-    met!(is_met, || format!("an object with exactly {}", names.join(", ")))
+    met!(is_met, "an object with exactly {}", names.join(", "))
 }
 
 fn says(answer: &Answer, field: &str, text: &str) -> Expected {
-    met!(answer.json.get(field) == Some(&Value::from(text)), || format!("{field} {text:?}"))
+    met!(answer.json.get(field) == Some(&Value::from(text)), "{field} {text:?}")
 }
 
 fn no_store(answer: &Answer) -> Expected {
     let is_met = answer.header("cache-control") == Some("no-store");
-    met!(is_met, || "the header Cache-Control: no-store".to_owned())
+    met!(is_met, "the header Cache-Control: no-store")
 }
 
 /// Expects another request id than that of the previous answer.
 fn other_id(facts: &Facts, answer: &Answer) -> Expected {
     let before = facts.before.as_ref().and_then(|before| before.header("x-request-id"));
     let own = answer.header("x-request-id");
-    met!(own.is_some() && own != before, || "another x-request-id than before".to_owned())
+    met!(own.is_some() && own != before, "another x-request-id than before")
 }
 
 fn is_json(answer: &Answer) -> Expected {
@@ -164,5 +162,5 @@ fn is_json(answer: &Answer) -> Expected {
     let given = answer.header("content-type").unwrap_or_default();
     let given = given.replace([' ', '\t', '"'], "");
     let is_met = given.eq_ignore_ascii_case(&expected.replace(' ', ""));
-    met!(is_met, || format!("the header Content-Type: {expected}"))
+    met!(is_met, "the header Content-Type: {expected}")
 }

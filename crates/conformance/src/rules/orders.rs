@@ -38,7 +38,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .ask(|facts| facts.orders_of_device("size=2"))
             .expect(|facts, answer| {
                 let count = facts.orders.len().min(2);
-                met!(answer.records()?.len() == count, || format!("{count} orders"))
+                met!(answer.records()?.len() == count, "{count} orders")
             }),
         rule("orders.end", "PAGE-6", Contract)
             .text("A page of orders past the end, behind as many as total says, has none.")
@@ -60,9 +60,8 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
                 let shown: Vec<Value> =
                     now.iter().filter(|id| before.contains(id)).cloned().collect();
                 let has_new = now.first() != before.first();
-                met!(kept == shown && (has_new || now == before), || {
-                    "the orders in the same order as before".to_owned()
-                })
+                let is_met = kept == shown && (has_new || now == before);
+                met!(is_met, "the orders in the same order as before")
             }),
         rule("orders.span", "ORD-6", Kiosque)
             .text("A start after the end is a violation; a span whose ends are equal is empty.")
@@ -77,13 +76,13 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
                 let body = json!({"deviceCode": device, "startTimestamp": at, "endTimestamp": at});
                 Some(facts.call_with(ORDERS, &body))
             })
-            .expect(|_, answer| met!(answer.records()?.is_empty(), || "no order".to_owned())),
+            .expect(|_, answer| met!(answer.records()?.is_empty(), "no order")),
         rule("orders.fields", "ORD-7", Contract)
             .text("The record of an order has its fields; amounts are integers in minor units.")
             .ask(|facts| facts.orders_of_device(ORDERS_QUERY))
             .expect(|_, answer| {
                 let records = answer.records()?;
-                met!(!records.is_empty(), || "orders".to_owned())?;
+                met!(!records.is_empty(), "orders")?;
                 records.iter().try_for_each(|order| has_fields(order, FIELDS))
             }),
         rule("orders.more-fields", "ORD-7", Kiosque)
@@ -127,14 +126,12 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .text("payEndDate equals payEndTime, or tradeStartTime while the order is unpaid.")
             .ask(|facts| facts.orders_of_device(ORDERS_QUERY))
             .expect(|_, answer| {
-                let is_met = |order: &Value| {
+                let is_met = answer.records()?.iter().all(|order| {
                     let is_unpaid = order["payEndTime"].is_null();
                     order["payEndDate"]
                         == order[if is_unpaid { "tradeStartTime" } else { "payEndTime" }]
-                };
-                met!(answer.records()?.iter().all(is_met), || {
-                    "payEndDate as payEndTime, or as tradeStartTime".to_owned()
-                })
+                });
+                met!(is_met, "payEndDate as payEndTime, or as tradeStartTime")
             }),
         rule("orders.times", "FMT-2", Contract)
             .text("Date strings have the form yyyy-MM-dd HH:mm:ss.")
@@ -142,8 +139,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .expect(|_, answer| {
                 let times = ["tradeStartTime", "payEndTime", "shipmentTime", "payEndDate"];
                 let is_met = |order: &Value| times.iter().all(|name| is_time(&order[name]));
-                met!(answer.records()?.iter().all(is_met), || "times as yyyy-MM-dd HH:mm:ss"
-                    .to_owned())
+                met!(answer.records()?.iter().all(is_met), "times as yyyy-MM-dd HH:mm:ss")
             }),
         rule("orders.masked", "FMT-4", Kiosque)
             .text("cardNumber and phone are masked but for their last four letters or digits.")
@@ -152,7 +148,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
                 let is_met = |order: &Value| {
                     ["cardNumber", "phone"].iter().all(|name| is_masked(&order[name]))
                 };
-                met!(answer.records()?.iter().all(is_met), || "masked numbers".to_owned())
+                met!(answer.records()?.iter().all(is_met), "masked numbers")
             }),
         rule("orders.detail", "ORD-16", Kiosque)
             .text("The detail has the fields of the list record with the same values.")
@@ -187,13 +183,13 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             })
             .expect(|facts, answer| {
                 let detail = answer.success()?;
-                met!(detail.is_object(), || "an order".to_owned())?;
+                met!(detail.is_object(), "an order")?;
                 let is_listed =
                     |number: &Value| facts.orders.iter().any(|order| order["tradeNo"] == *number);
                 // A detail may have the number under either name, or not at all.
                 let mut numbers =
                     ["tradeNo", "tradeNoOut"].iter().filter_map(|name| detail.get(name));
-                met!(numbers.all(is_listed), || "the order with this tradeNo".to_owned())
+                met!(numbers.all(is_listed), "the order with this tradeNo")
             }),
         rule("orders.number-required", "ORD-15", Contract)
             .text("Order detail without a trade number is refused.")
@@ -228,7 +224,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             })
             .expect(|facts, answer| {
                 let code = facts.other_device.as_deref().unwrap_or_default();
-                met!(answer.success()?["deviceCode"] == code, || format!("an order of {code:?}"))
+                met!(answer.success()?["deviceCode"] == code, "an order of {code:?}")
             })
             .ask(|facts| detail_of(facts, order_at(facts, 0)))
             .expect(|facts, answer| {
@@ -270,18 +266,13 @@ fn is_detail(order: Option<&Value>, answer: &Answer) -> Expected {
     let detail = answer.success()?;
     let order = order.and_then(Value::as_object).ok_or_else(|| "an order".to_owned())?;
     for (name, value) in order.iter().filter(|(name, _)| *name != "detailVOList") {
-        met!(detail.get(name) == Some(value), || format!("{name} of the list record"))?;
+        met!(detail.get(name) == Some(value), "{name} of the list record")?;
     }
-    met!(detail.get("detailList") == order.get("detailVOList"), || {
-        "the line items of the list record in detailList".to_owned()
-    })?;
-    met!(detail.get("tradeNoOut") == order.get("tradeNo"), || {
-        "tradeNoOut equal to tradeNo".to_owned()
-    })?;
-    let count = detail.as_object().map_or(0, serde_json::Map::len);
-    met!(count == order.len() + 2, || {
-        "the fields of the list record, tradeNoOut and shipmentErrorList alone".to_owned()
-    })
+    let is_same = detail.get("detailList") == order.get("detailVOList");
+    met!(is_same, "the line items of the list record in detailList")?;
+    met!(detail.get("tradeNoOut") == order.get("tradeNo"), "tradeNoOut equal to tradeNo")?;
+    let is_met = detail.as_object().is_some_and(|detail| detail.len() == order.len() + 2);
+    met!(is_met, "the fields of the list record, tradeNoOut and shipmentErrorList alone")
 }
 
 /// Expects the entries of `shipmentErrorList` that the lines of the detail require.
@@ -299,9 +290,7 @@ fn lists_errors(answer: &Answer) -> Expected {
     };
     let errors: Vec<Value> = lines.iter().filter(is_error).map(entry).collect();
     let expected = if errors.is_empty() { Value::Null } else { Value::Array(errors) };
-    met!(detail.get("shipmentErrorList") == Some(&expected), || {
-        format!("shipmentErrorList {expected}")
-    })
+    met!(detail.get("shipmentErrorList") == Some(&expected), "shipmentErrorList {expected}")
 }
 
 /// Returns whether a value is null, or a time such as `2026-03-02 10:00:00`.

@@ -52,7 +52,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
                 has_fields(answer.data(), &[("total", Type::Integer)])?;
                 // Devices may have been added or removed since another answer.
                 let (total, listed) = (answer.data()["total"].as_u64(), answer.records()?.len());
-                met!(listed == 0 || total > Some(1), || "a total of more than this page".to_owned())
+                met!(listed == 0 || total > Some(1), "a total of more than this page")
             }),
         rule("pages.end", "PAGE-6", Contract)
             .text("A page past the end, behind as many records as total says, has none.")
@@ -64,9 +64,9 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .text("A page past the end has the true total and no records.")
             .ask(|facts| Some(facts.list_devices().query("current=1000000")))
             .expect(|facts, answer| {
-                met!(answer.records()?.is_empty(), || "records []".to_owned())?;
+                met!(answer.records()?.is_empty(), "records []")?;
                 let total = facts.device_count;
-                met!(answer.data()["total"] == total, || format!("total {total}"))
+                met!(answer.data()["total"] == total, "total {total}")
             }),
         rule("pages.each-once", "PAGE-7", Contract)
             .text("Pages that follow each other have different records.")
@@ -80,9 +80,8 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
                 let before = facts.before.as_ref().map(|before| &before.data()["records"][0]);
                 let is_before =
                     |it: &Value| Some(&it["deviceCode"]) == before.map(|it| &it["deviceCode"]);
-                met!(!answer.records()?.iter().any(is_before), || {
-                    "a device that is not on the page before".to_owned()
-                })
+                let is_met = !answer.records()?.iter().any(is_before);
+                met!(is_met, "a device that is not on the page before")
             }),
     ]
 });
@@ -95,17 +94,16 @@ pub(super) fn same_page(facts: &Facts, answer: &Answer) -> Expected {
         (numbers, codes.collect::<Vec<_>>())
     };
     answer.records()?;
-    met!(facts.before.as_ref().map(shown) == Some(shown(answer)), || {
-        "the same page as in the previous answer".to_owned()
-    })
+    let is_met = facts.before.as_ref().map(shown) == Some(shown(answer));
+    met!(is_met, "the same page as in the previous answer")
 }
 
 fn is_page(answer: &Answer, current: i64, size: i64) -> Expected {
     let data = answer.success()?;
     let is_met = data["current"] == current && data["size"] == size;
-    met!(is_met, || format!("current {current} and size {size}"))?;
+    met!(is_met, "current {current} and size {size}")?;
     let most = usize::try_from(size).unwrap_or(usize::MAX);
-    met!(answer.records()?.len() <= most, || format!("at most {size} records"))
+    met!(answer.records()?.len() <= most, "at most {size} records")
 }
 
 /// Returns the query of the first record after those that the previous page counts.
@@ -119,7 +117,7 @@ pub(super) fn no_records(facts: &Facts, answer: &Answer) -> Expected {
     let is_met = answer.refusal().is_ok()
         || answer.records()?.is_empty()
         || answer.data()["total"].as_u64() > Some(total_before(facts));
-    met!(is_met, || "records [] behind the records that total counts".to_owned())
+    met!(is_met, "records [] behind the records that total counts")
 }
 
 fn total_before(facts: &Facts) -> u64 {

@@ -120,7 +120,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .expect(|_, answer| {
                 let named = answer.header("kiosque-ignored").unwrap_or_default();
                 let is_met = ["colour", "page"].iter().all(|name| named.contains(name));
-                met!(is_met, || "the header kiosque-ignored with colour and page".to_owned())
+                met!(is_met, "the header kiosque-ignored with colour and page")
             }),
         rule("requests.ignored-needs-session", "REQ-14", Kiosque)
             .text("Without a live session no field is named as unknown.")
@@ -154,16 +154,16 @@ fn device_filters(value: &Value) -> Value {
 /// Expects a refused token, and no field to be named.
 fn nothing_named(answer: &Answer) -> Expected {
     answer.outcome(200, -4)?;
-    met!(answer.header("kiosque-ignored").is_none(), || "no header kiosque-ignored".to_owned())
+    met!(answer.header("kiosque-ignored").is_none(), "no header kiosque-ignored")
 }
 
 /// Expects one violation, with this text.
 fn says(answer: &Answer, text: &str) -> Expected {
     answer.outcome(200, -1)?;
-    met!(*answer.data() == json!([text]), || format!("data [{text:?}]"))
+    met!(*answer.data() == json!([text]), "data [{text:?}]")
 }
 
 fn unreadable(answer: &Answer) -> Expected {
     answer.outcome(200, 500)?;
-    met!(answer.data().is_string(), || "a diagnostic in data".to_owned())
+    met!(answer.data().is_string(), "a diagnostic in data")
 }

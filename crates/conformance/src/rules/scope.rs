@@ -51,7 +51,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
                 answer.success()?;
                 let foreign = facts.other_device.as_deref().unwrap_or_default();
                 let is_met = answer.listed("list").iter().all(|it| it["deviceCode"] != foreign);
-                met!(is_met, || format!("no device {foreign:?}, which another group owns"))
+                met!(is_met, "no device {foreign:?}, which another group owns")
             }),
         rule("scope.group-filter", "SCOPE-2", Contract)
             .text("List devices takes a groupId, answers for that group, and does not select it.")
@@ -64,10 +64,9 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
                     device["deviceCode"].as_str().is_none_or(|code| facts.has_device(code))
                 };
                 // A group may have a part of the devices of another.
-                let is_same = answer.data()["total"] == facts.device_count;
-                met!(!(answer.records()?.iter().all(is_own) && is_same), || {
-                    "devices that are not those of the selected group".to_owned()
-                })
+                let is_same = answer.records()?.iter().all(is_own)
+                    && answer.data()["total"] == facts.device_count;
+                met!(!is_same, "devices that are not those of the selected group")
             })
             .ask(|facts| Some(facts.list_devices()))
             .expect(of_default_group),
@@ -105,7 +104,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
 pub(super) fn of_default_group(facts: &Facts, answer: &Answer) -> Expected {
     let expected = "the devices of the default group";
     if facts.device_count == 0 {
-        return met!(answer.records()?.is_empty(), || expected.to_owned());
+        return met!(answer.records()?.is_empty(), "{expected}");
     }
     let unseen = facts.device_count.saturating_sub(facts.devices.len());
     lists(answer, |it| facts.is_own(it), unseen, |it| facts.is_other(it), expected)
@@ -123,7 +122,7 @@ fn lists(
 ) -> Expected {
     let records = answer.records()?;
     let may_be_unseen = unseen > 0 && !records.is_empty() && !records.iter().any(is_of_another);
-    met!(records.iter().any(is_of_one) || may_be_unseen, || expected.to_owned())
+    met!(records.iter().any(is_of_one) || may_be_unseen, "{expected}")
 }
 
 /// Expects a group in a filter to be refused. The contract has two messages that apply to a

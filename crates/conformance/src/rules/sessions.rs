@@ -30,9 +30,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .expect(|_, answer| {
                 let token = answer.success()?["accessToken"].as_str().unwrap_or_default();
                 let is_in = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-                met!(token.len() == 64 && token.bytes().all(is_in), || {
-                    "64 characters of base64url".to_owned()
-                })
+                met!(token.len() == 64 && token.bytes().all(is_in), "64 characters of base64url")
             }),
         rule("sessions.default-group", "AUTH-5", Kiosque)
             .text("A login selects the first of switchableGroups.")
@@ -41,9 +39,8 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .expect(|_, answer| {
                 let data = answer.success()?;
                 let first = &data["switchableGroups"][0]["groupId"];
-                met!(!first.is_null() && *first == data["groupId"], || {
-                    "groupId of the first entry of switchableGroups".to_owned()
-                })
+                let is_met = !first.is_null() && *first == data["groupId"];
+                met!(is_met, "groupId of the first entry of switchableGroups")
             }),
         rule("sessions.end", "AUTH-6", Contract)
             .text("expiresIn is a point in time in milliseconds.")
@@ -53,7 +50,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
                 let end = answer.success()?["expiresIn"].as_i64().unwrap_or_default();
                 // A clock may be wrong by hours; seconds, or a duration, would be wrong by decades.
                 let is_met = end.abs_diff(facts.now_ms) < 400 * 86_400_000;
-                met!(is_met, || format!("expiresIn near {} milliseconds", facts.now_ms))
+                met!(is_met, "expiresIn near {} milliseconds", facts.now_ms)
             }),
         rule("sessions.wrong-password", "AUTH-8", Contract)
             .text("A wrong password is answered with -2.")
@@ -84,7 +81,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .ask(|facts| Some(facts.log_in()))
             .expect(|facts, answer| {
                 let default = facts.default_group.as_str();
-                met!(answer.success()?["groupId"] == default, || format!("groupId {default:?}"))
+                met!(answer.success()?["groupId"] == default, "groupId {default:?}")
             })
             .ask(|facts| Some(Ask::list_devices(&facts.earlier_token)))
             .expect(|_, answer| answer.refused(Message::TokenInvalid))
@@ -130,9 +127,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .text("The header kiosque-hint says where a token belongs.")
             .ask(|_| Some(Ask::post(ONLINE)))
             .expect(|_, answer| {
-                met!(answer.header("kiosque-hint").is_some(), || {
-                    "a header kiosque-hint".to_owned()
-                })
+                met!(answer.header("kiosque-hint").is_some(), "a header kiosque-hint")
             }),
         rule("sessions.switch", "AUTH-17", Contract)
             .text("A switch selects the group, and its new token replaces the old one.")
@@ -141,9 +136,8 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .expect(|facts, answer| {
                 session_data(answer)?;
                 let group = facts.other_group.as_deref().unwrap_or_default();
-                met!(answer.data()["groupId"] == group, || format!("groupId {group:?}"))?;
-                met!(answer.data()["accessToken"] != facts.token.as_str(), || "another token"
-                    .to_owned())
+                met!(answer.data()["groupId"] == group, "groupId {group:?}")?;
+                met!(answer.data()["accessToken"] != facts.token.as_str(), "another token")
             })
             .ask(|facts| Some(Ask::list_devices(&facts.earlier_token)))
             .expect(|_, answer| answer.refused(Message::TokenInvalid))
@@ -162,8 +156,8 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .ask(|facts| Some(facts.switch(facts.group())))
             .expect(|facts, answer| {
                 let (data, group) = (answer.success()?, facts.group());
-                met!(data["groupId"] == group, || format!("groupId {group:?}"))?;
-                met!(data["accessToken"] != facts.token.as_str(), || "another token".to_owned())
+                met!(data["groupId"] == group, "groupId {group:?}")?;
+                met!(data["accessToken"] != facts.token.as_str(), "another token")
             })
             .ask(|facts| Some(Ask::list_devices(&facts.earlier_token)))
             .expect(|_, answer| answer.refused(Message::TokenInvalid))
@@ -183,7 +177,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .text("Log out ends the session, with data null; a second one is answered with -4.")
             .changes_session()
             .ask(|facts| Some(facts.call(LOGOUT, "")))
-            .expect(|_, answer| met!(answer.success()?.is_null(), || "data null".to_owned()))
+            .expect(|_, answer| met!(answer.success()?.is_null(), "data null"))
             .ask(|facts| Some(Ask::post(LOGOUT).token(ended(facts))))
             .ask(|facts| Some(Ask::list_devices(ended(facts))))
             .expect(|_, answer| answer.refused(Message::TokenInvalid)),
