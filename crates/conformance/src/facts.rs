@@ -105,10 +105,19 @@ impl Facts {
         self.call_with(SWITCH, &json!({"groupId": group}))
     }
 
+    /// Returns a call of List orders for the current orders of a device.
+    pub(crate) fn list_orders(&self, device: &str) -> Ask {
+        self.call_with(ORDERS, &json!({"deviceCode": device}))
+    }
+
+    /// Returns a call of List orders for all orders of a device.
+    pub(crate) fn list_all_orders(&self, device: &str) -> Ask {
+        self.call_with(ORDERS, &json!({"deviceCode": device, "includeHistory": true}))
+    }
+
     /// Returns the list of the orders of the device with orders.
     pub(crate) fn orders_of_device(&self, query: &str) -> Option<Ask> {
-        let body = json!({"deviceCode": self.device.as_ref()?, "includeHistory": true});
-        Some(self.call_with(ORDERS, &body).query(query))
+        Some(self.list_all_orders(self.device.as_ref()?).query(query))
     }
 
     /// Returns the trade number of an order.

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::answer::Answer;
 use crate::checker::{CannotRun, Checker};
 use crate::facts::{ORDERS_QUERY, groups_of};
-use crate::paths::{DEVICES, ORDERS};
+use crate::paths::DEVICES;
 
 /// Maximum groups whose devices are looked up.
 const GROUPS_TRIED: usize = 20;
@@ -58,8 +58,8 @@ impl Checker {
         let codes = self.facts.other_devices.iter().filter_map(|it| it["deviceCode"].as_str());
         let codes = codes.filter(|code| !self.facts.has_device(code)).map(str::to_owned);
         for code in codes.take(DEVICES_TRIED).collect::<Vec<String>>() {
-            let page = self.facts.call_with(ORDERS, &json!({"deviceCode": code}));
-            let is_refused = self.send(&page).await?.outcome(200, -1).is_ok();
+            let page = self.send(&self.facts.list_orders(&code)).await?;
+            let is_refused = page.outcome(200, -1).is_ok();
             if is_refused || self.facts.other_device.is_none() {
                 self.facts.other_device = Some(code);
             }
@@ -88,9 +88,8 @@ impl Checker {
         self.facts.device_count = total(&page);
         for device in self.facts.devices.clone().iter().take(DEVICES_TRIED) {
             let code = device["deviceCode"].as_str().unwrap_or_default();
-            let body = json!({"deviceCode": code, "includeHistory": true});
-            let page = self.send(&self.facts.call_with(ORDERS, &body).query(ORDERS_QUERY)).await?;
-            let orders = page.listed("records");
+            let page = self.facts.list_all_orders(code).query(ORDERS_QUERY);
+            let orders = self.send(&page).await?.listed("records");
             if orders.len() > self.facts.orders.len() {
                 self.facts.device = Some(code.to_owned());
                 self.facts.orders = orders;
@@ -111,8 +110,7 @@ impl Checker {
         second.devices = self.send(&second.call(DEVICES, "{}")).await?.listed("records");
         let codes = second.devices.iter().filter_map(|device| device["deviceCode"].as_str());
         for code in codes {
-            let body = json!({"deviceCode": code, "includeHistory": true});
-            second.orders = self.send(&second.call_with(ORDERS, &body)).await?.listed("records");
+            second.orders = self.send(&second.list_all_orders(code)).await?.listed("records");
             if second.trade_number().is_some() {
                 break;
             }

@@ -8,16 +8,15 @@ use serde_json::json;
 use super::scope::refused_group;
 use crate::answer::met;
 use crate::facts::Facts;
-use crate::paths::{DETAIL, DEVICES, LOGOUT, ORDERS, SUMMARY};
+use crate::paths::{DETAIL, DEVICES, LOGOUT, SUMMARY};
 use crate::rule::Mark::{Contract, Kiosque};
-use crate::rule::{Needs, Rule, rule};
+use crate::rule::{Mark, Needs, Rule};
 
 pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     vec![
         rule("accounts.log-in", "AUTH-12", Contract)
             .text("A login of one account leaves the session of another.")
             .changes_session()
-            .needs(Needs::SecondAccount)
             .ask(|facts| Some(facts.second.as_ref()?.log_in()))
             .ask(|facts| Some(facts.list_devices()))
             .ask(|facts| Some(facts.log_in()))
@@ -26,7 +25,6 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         rule("accounts.log-out", "AUTH-12", Contract)
             .text("A log out of one account leaves the session of another.")
             .changes_session()
-            .needs(Needs::SecondAccount)
             .ask(|facts| Some(facts.second.as_ref()?.call(LOGOUT, "")))
             .ask(|facts| Some(facts.list_devices()))
             .expect(|_, answer| answer.success().map(drop)),
@@ -36,7 +34,6 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
                  session stays.",
             )
             .changes_session()
-            .needs(Needs::SecondAccount)
             .ask(|facts| Some(facts.switch(foreign_group(facts)?)))
             .expect(|_, answer| answer.refused(Message::GroupClosed))
             .ask(|facts| Some(facts.list_devices()))
@@ -46,7 +43,6 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
                 "List devices answers each of two sessions with the devices of its own \
                  account.",
             )
-            .needs(Needs::SecondAccount)
             .ask(|facts| {
                 let (second, group) = (facts.second.as_ref()?, foreign_group(facts)?);
                 foreign_device(facts)?;
@@ -66,12 +62,10 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             }),
         rule("accounts.group-filter", "SCOPE-3", Contract)
             .text("A groupId filter with a group of another account is answered with -1.")
-            .needs(Needs::SecondAccount)
             .ask(|facts| Some(facts.call_with(DEVICES, &json!({"groupId": foreign_group(facts)?}))))
             .expect(|_, answer| refused_group(answer)),
         rule("accounts.filters", "SCOPE-3", Kiosque)
             .text("Filters of a summary do not reach the data of another account.")
-            .needs(Needs::SecondAccount)
             .ask(|facts| Some(facts.call_with(SUMMARY, &json!({"groupId": foreign_group(facts)?}))))
             .ask(|facts| {
                 Some(facts.call_with(SUMMARY, &json!({"deviceCodes": [foreign_device(facts)?]})))
@@ -79,14 +73,10 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .expect(|_, answer| answer.refused(Message::OutOfScope)),
         rule("accounts.device-filter", "SCOPE-4", Contract)
             .text("A device of another account is answered with -1.")
-            .needs(Needs::SecondAccount)
-            .ask(|facts| {
-                Some(facts.call_with(ORDERS, &json!({"deviceCode": foreign_device(facts)?})))
-            })
+            .ask(|facts| Some(facts.list_orders(foreign_device(facts)?)))
             .expect(|_, answer| answer.refused(Message::OutOfScope)),
         rule("accounts.order", "ORD-20", Contract)
             .text("The trade number of an order of another account is answered with -1.")
-            .needs(Needs::SecondAccount)
             .ask(|facts| {
                 let number = facts.second.as_ref()?.trade_number()?;
                 Some(facts.call_with(DETAIL, &json!({"tradeNoOut": number})))
@@ -94,6 +84,10 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .expect(|_, answer| answer.outcome(200, -1)),
     ]
 });
+
+fn rule(id: &'static str, number: &'static str, mark: Mark) -> Rule {
+    crate::rule::rule(id, number, mark).needs(Needs::SecondAccount)
+}
 
 fn foreign_group(facts: &Facts) -> Option<&str> {
     let group = facts.second.as_ref()?.default_group.as_str();

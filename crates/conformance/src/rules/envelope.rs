@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use kiosque_locale::{Locale, Message};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::answer::{Answer, Expected, Type, has_fields, met};
 use crate::ask::Ask;
@@ -67,7 +67,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .text("data of a business or authentication error is null or a string.")
             .ask(|_| Some(unknown_token()))
             .expect(|_, answer| null_or_text(answer, -4))
-            .ask(|facts| Some(facts.call_with(ORDERS, &json!({"deviceCode": UNKNOWN}))))
+            .ask(|facts| Some(facts.list_orders(UNKNOWN)))
             .expect(|_, answer| null_or_text(answer, -1)),
         rule("envelope.refusal-message", "ENV-7", Kiosque)
             .text("data of a refusal is the text of msg again.")

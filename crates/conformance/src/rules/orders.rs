@@ -212,11 +212,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
                 Some(facts.switch(facts.other_group.as_deref()?))
             })
             .expect(|_, answer| answer.success().map(drop))
-            .ask(|facts| {
-                let body =
-                    json!({"deviceCode": facts.other_device.as_deref()?, "includeHistory": true});
-                Some(facts.call_with(ORDERS, &body))
-            })
+            .ask(|facts| Some(facts.list_all_orders(facts.other_device.as_deref()?)))
             .expect(|_, answer| answer.records().map(drop))
             .ask(|facts| {
                 let number = facts.before.as_ref()?.data()["records"][0].get("tradeNoIn")?;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answer, Expected, met};
 use crate::facts::{Facts, UNKNOWN};
-use crate::paths::{DEVICES, ONLINE, ORDERS, SUMMARY};
+use crate::paths::{DEVICES, ONLINE, SUMMARY};
 use crate::rule::Mark::{Contract, Kiosque};
 use crate::rule::{Rule, rule};
 
@@ -18,24 +18,14 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
                 "Business calls answer for the selected group: a device that it never had \
                  has no orders.",
             )
-            .ask(|facts| {
-                Some(
-                    facts.call_with(ORDERS, &json!({"deviceCode": facts.other_device.as_deref()?})),
-                )
-            })
+            .ask(|facts| Some(facts.list_orders(facts.other_device.as_deref()?)))
             .expect(|_, answer| answer.outcome(200, -1)),
         rule("scope.switched", "SCOPE-1", Contract)
             .text("After a switch, List devices lists the devices of the new group.")
             .changes_session()
             .ask(|facts| {
-                Some(
-                    facts.switch(
-                        facts
-                            .other_group
-                            .as_ref()
-                            .filter(|_| facts.other_device.as_deref().is_some())?,
-                    ),
-                )
+                facts.other_device.as_ref()?;
+                Some(facts.switch(facts.other_group.as_deref()?))
             })
             .expect(|_, answer| answer.success().map(drop))
             .ask(|facts| Some(facts.list_devices()))
@@ -85,17 +75,13 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .expect(|_, answer| answer.refused(Message::OutOfScope)),
         rule("scope.unknown-device", "SCOPE-4", Contract)
             .text("A device that is not in the scope is answered with -1.")
-            .ask(|facts| Some(facts.call_with(ORDERS, &json!({"deviceCode": UNKNOWN}))))
+            .ask(|facts| Some(facts.list_orders(UNKNOWN)))
             .expect(|_, answer| answer.refused(Message::OutOfScope)),
         rule("scope.foreign-device", "SCOPE-4", Kiosque)
             .text("A device of another group and one that does not exist have the same answer.")
-            .ask(|facts| {
-                Some(
-                    facts.call_with(ORDERS, &json!({"deviceCode": facts.other_device.as_deref()?})),
-                )
-            })
+            .ask(|facts| Some(facts.list_orders(facts.other_device.as_deref()?)))
             .expect(|_, answer| answer.refusal())
-            .ask(|facts| Some(facts.call_with(ORDERS, &json!({"deviceCode": UNKNOWN}))))
+            .ask(|facts| Some(facts.list_orders(UNKNOWN)))
             .expect(|facts, answer| answer.same_as(facts.before.as_ref())),
     ]
 });
