@@ -19,9 +19,9 @@ pub fn refusals(locale: Locale) -> impl Iterator<Item = (i32, &'static str)> {
     refusals.map(move |message| (message.code().number(), message.text(locale)))
 }
 
-/// Returns a generator of schemas of types as they are received (`SchemaSettings::for_deserialize`),
-/// or as they are sent (`for_serialize`): then an optional field is required unless it is omitted
-/// when it has no value.
+/// Returns a generator of schemas of types as they are received (`for_deserialize`), or as they are
+/// sent (`for_serialize`): then an optional field is required unless it is omitted when it has no
+/// value.
 pub(crate) fn generator(direction: fn(SchemaSettings) -> SchemaSettings) -> SchemaGenerator {
     let settings = direction(SchemaSettings::draft2020_12());
     settings.with(|one| one.definitions_path = "/components/schemas".into()).into_generator()
