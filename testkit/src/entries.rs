@@ -69,6 +69,12 @@ pub fn bare_device(code: &str) -> DeviceEntry {
     }
 }
 
+/// Returns a device that moves to a group, at a time or when it is applied.
+pub fn moved(code: &str, group: &str, since: Option<i64>) -> DeviceEntry {
+    let (group, since) = (Some(group_id(group)), since.map(UnixMs));
+    DeviceEntry { group, since, ..bare_device(code) }
+}
+
 /// Returns an aisle with a capacity of 10 items.
 pub fn aisle(code: &str, goods_id: &str, stock: i64) -> Aisle {
     Aisle {

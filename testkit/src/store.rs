@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kiosque_clock::Clock;
 use kiosque_contract::OrderRecord;
-use kiosque_model::fleet::Fleet;
+use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::{
     ActedBy, Claim, DeviceCode, GroupId, LoginName, Origin, PageRequest, PresentedToken, UnixMs,
     Zone,
@@ -84,6 +84,11 @@ impl TestStore {
         self.store.fleet().apply(fleet, hashes, ActedBy::command(now), &clock_at(now)).await
     }
 
+    /// Applies devices at [`NOW`], with success.
+    pub async fn apply_devices(&self, devices: Vec<DeviceEntry>) -> Applied {
+        self.apply(Fleet { devices, ..Fleet::default() }).await.unwrap()
+    }
+
     /// Applies a fleet that must be refused, and returns its errors. Nothing may have changed.
     pub async fn errors(&self, fleet: Fleet) -> Vec<String> {
         let before = self.rows();
@@ -115,13 +120,23 @@ impl TestStore {
     /// # Errors
     /// The account may not log in.
     pub async fn log_in(&self, name: &str) -> Result<PresentedToken, Refused> {
+        self.log_in_until(name, 7, LATE, origin("127.0.0.1", NOW)).await
+    }
+
+    /// Logs an account in, for a session that ends at a time. Each `random` gives another token.
+    ///
+    /// # Errors
+    /// The account may not log in.
+    pub async fn log_in_until(
+        &self,
+        name: &str,
+        random: u8,
+        end: UnixMs,
+        origin: Origin,
+    ) -> Result<PresentedToken, Refused> {
         let name = LoginName::parse(name).unwrap();
         let credentials = self.store.sessions().credentials(&name).await.unwrap().unwrap();
-        let opened = self
-            .store
-            .sessions()
-            .log_in(credentials, [7; 32], LATE, origin("127.0.0.1", NOW))
-            .await?;
+        let opened = self.store.sessions().log_in(credentials, [random; 32], end, origin).await?;
         Ok(PresentedToken::read(opened.token.reveal().as_bytes()).unwrap())
     }
 
@@ -175,6 +190,21 @@ impl TestStore {
         let records: Vec<OrderRecord> = records.collect();
         assert_eq!(usize::try_from(page.total).unwrap(), records.len());
         Some(records)
+    }
+
+    /// Returns the same data in another process.
+    pub async fn again(&self) -> TestStore {
+        TestStore::on(self.data.clone()).await
+    }
+
+    /// Returns the differences that `verify` finds.
+    pub async fn differences(&self) -> Vec<String> {
+        self.store.upkeep().verify().await.unwrap().differences
+    }
+
+    /// Asserts that `verify` finds no difference.
+    pub async fn check(&self) {
+        assert_eq!(self.differences().await, [""; 0]);
     }
 
     /// Changes rows; see [`TestData::tamper`].

@@ -4,18 +4,17 @@
 use std::time::Duration;
 
 use kiosque_contract::DeviceRecord;
-use kiosque_model::fleet::{DeviceEntry, Fleet};
-use kiosque_model::{DeviceCode, PageRequest, UnixMs};
+use kiosque_model::{PageRequest, UnixMs};
 use kiosque_store::{
     DeviceQuery, Error, Heartbeat, OnlineSince, OpenOptions, RefusedHeartbeat, Store,
 };
-use kiosque_testkit::entries::{bare_device, device, first_devices, group_id, order};
-use kiosque_testkit::{TestData, TestStore, open, open_options};
+use kiosque_testkit::entries::{self, device, first_devices, moved, order};
+use kiosque_testkit::{TestData, TestStore, open_options};
 
 const ONLINE_SINCE: OnlineSince = OnlineSince(UnixMs(500_000));
 
 fn beat(code: &str, at: i64) -> Heartbeat {
-    Heartbeat { device_code: DeviceCode::parse(code).unwrap(), at: UnixMs(at) }
+    entries::beat(code, UnixMs(at))
 }
 
 async fn record(fixture: &TestStore, beats: &[Heartbeat]) {
@@ -80,7 +79,7 @@ async fn a_heartbeat_is_written_once() {
     let fixture = TestStore::with_fleet().await;
     let codes: Vec<String> = (0..1_201).map(|number| format!("k{number:04}")).collect();
     let entries = codes.iter().map(|code| device(code, "a")).collect();
-    fixture.apply(Fleet { devices: entries, ..Fleet::default() }).await.unwrap();
+    fixture.apply_devices(entries).await;
     let beats: Vec<_> = codes.iter().zip(1..).map(|(code, at)| beat(code, at)).collect();
     record(&fixture, &beats).await;
     assert_eq!(fixture.store.intake().unwritten_activity(), 1_201);
@@ -92,8 +91,7 @@ async fn a_heartbeat_is_written_once() {
     record(&fixture, &beats).await;
     assert_eq!(fixture.store.intake().unwritten_activity(), 0);
     assert_eq!(fixture.store.intake().write_activity().await.unwrap(), 0);
-    let again = TestStore { store: open(&fixture.data, None).await.unwrap(), ..fixture };
-    let seen = devices(&again, "a").await;
+    let seen = devices(&fixture.again().await, "a").await;
     assert!(seen.starts_with("d1@- d2@- k0000@1 k0001@2 "), "{seen}");
 }
 
@@ -143,9 +141,7 @@ async fn activity_is_not_later_than_a_clock_that_was_set_back() {
 async fn a_heartbeat_belongs_to_the_owner_at_its_time() {
     let fixture = TestStore::with_fleet().await;
     record(&fixture, &[beat("d1", 900)]).await;
-    let moved =
-        DeviceEntry { group: Some(group_id("b")), since: Some(UnixMs(1_000)), ..bare_device("d1") };
-    fixture.apply(Fleet { devices: vec![moved], ..Fleet::default() }).await.unwrap();
+    fixture.apply_devices(vec![moved("d1", "b", Some(1_000))]).await;
     // Not even the time of the earlier owner shows to the next one.
     assert_eq!(devices(&fixture, "b").await, "d1@- e1@-");
     record(&fixture, &[beat("d1", 1_000), beat("d1", 999)]).await;
@@ -165,8 +161,7 @@ async fn unknown_devices_are_reported() {
     let want = [1, 2].map(|index| RefusedHeartbeat { index, reason: reason() });
     assert_eq!(refused, want);
     assert_eq!(devices(&fixture, "a").await, "d1@1 d2@4");
-    let fleet = Fleet { devices: vec![device("x9", "a")], ..Fleet::default() };
-    fixture.apply(fleet).await.unwrap();
+    fixture.apply_devices(vec![device("x9", "a")]).await;
     record(&fixture, &beats).await;
     assert_eq!(devices(&fixture, "a").await, "d1@1 d2@4 x9@3");
 }

@@ -2,7 +2,6 @@
 //! older than the given time (ORD-5), and back with an earlier one (ORD-22).
 
 use kiosque_model::UnixMs;
-use kiosque_model::fleet::Fleet;
 use kiosque_store::{ArchiveError, Archived, History, Incoming, OrderOutcome, Returning};
 use kiosque_testkit::entries::{device, order};
 use kiosque_testkit::{NOW, TestStore};
@@ -44,10 +43,6 @@ async fn update(fixture: &TestStore, order: Incoming) {
     assert_eq!(fixture.receive(vec![order]).await, [OrderOutcome::Updated]);
 }
 
-async fn check(fixture: &TestStore) {
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
-}
-
 /// ORD-5: the boundary advances up to the first order that is not older. ORD-4: current orders are
 /// those above the boundary. ORD-22: a server moves boundaries forward only.
 #[tokio::test]
@@ -68,7 +63,7 @@ async fn the_boundary_moves_up_to_the_first_order_that_is_not_older() {
     assert_eq!(current(&fixture).await, [""; 0]);
     fixture.receive_new(vec![order("o4", "d1", 40)]).await;
     assert_eq!(current(&fixture).await, ["o4"]);
-    check(&fixture).await;
+    fixture.check().await;
 }
 
 /// ORD-5: a late arrival stays current until all orders before it are archived.
@@ -106,7 +101,7 @@ async fn an_order_that_is_dated_ahead_does_not_stop_the_boundary() {
     let archived_now = fixture.store.upkeep().archive(now, now).await.unwrap();
     assert_eq!(archived_now, archived(now.0, (2, 1)));
     assert_eq!(current(&fixture).await, [""; 0]);
-    check(&fixture).await;
+    fixture.check().await;
 }
 
 /// ORD-22: an earlier time makes current again what it does not archive, in its place, and says
@@ -128,7 +123,7 @@ async fn an_earlier_time_moves_boundaries_back_if_that_is_allowed() {
     }
     assert_eq!(archive_exactly(&fixture, 20).await, returned(20, (2, 1)));
     assert_eq!(current(&fixture).await, ["o3", "o2"]);
-    check(&fixture).await;
+    fixture.check().await;
     // An earlier time that returns no order needs no consent. It is the last one from then on.
     let earlier =
         fixture.store.upkeep().archive_exactly(UnixMs(16), NOW, Returning::Refused).await.unwrap();
@@ -136,7 +131,7 @@ async fn an_earlier_time_moves_boundaries_back_if_that_is_allowed() {
     assert_eq!(archive_exactly(&fixture, 0).await, returned(0, (3, 3)));
     assert_eq!(current(&fixture).await, ["o3", "o2", "o1"]);
     assert_eq!(archive_exactly(&fixture, 100).await, archived(100, (5, 3)));
-    check(&fixture).await;
+    fixture.check().await;
 }
 
 /// ORD-22, ORD-5: moved back to a time and on again, a boundary is where that time alone puts it,
@@ -162,7 +157,7 @@ async fn a_boundary_that_moves_back_is_placed_among_the_orders_as_they_are() {
     assert_eq!(current(&fixture).await, [""; 0]);
     assert_eq!(archive_exactly(&fixture, 23).await, returned(23, (4, 1)));
     assert_eq!(current(&fixture).await, ["late", "o3", "o2", "o1"]);
-    check(&fixture).await;
+    fixture.check().await;
 }
 
 /// Every device is archived and returned: here are more boundaries than one transaction moves.
@@ -170,13 +165,13 @@ async fn a_boundary_that_moves_back_is_placed_among_the_orders_as_they_are() {
 async fn every_device_is_archived_however_many_there_are() {
     let fixture = TestStore::with_fleet().await;
     let devices = (0..450).map(|at| device(&format!("m{at}"), ["a", "b"][at % 2])).collect();
-    fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    fixture.apply_devices(devices).await;
     let orders = (0..450).map(|at| order(&format!("o{at}"), &format!("m{at}"), 1)).collect();
     fixture.receive_new(orders).await;
     assert_eq!(archive(&fixture, 2).await, archived(2, (450, 450)));
     assert_eq!(archive_exactly(&fixture, 1).await, returned(1, (450, 450)));
     assert_eq!(fixture.query("select count(*) from ledger where archived_seq > 0"), ["0"]);
-    check(&fixture).await;
+    fixture.check().await;
 }
 
 /// ORD-22: what a failure left is moved back by a repetition, which needs consent as before.
@@ -189,7 +184,7 @@ async fn what_a_failure_left_is_moved_back_by_a_repetition() {
         fixture.store.upkeep().arm_fault(statements, || kiosque_store::Error::Gone);
         match fixture.store.upkeep().archive_exactly(UnixMs(11), NOW, Returning::Allowed).await {
             Ok(_) => break,
-            Err(ArchiveError::Store(_)) => check(&fixture).await,
+            Err(ArchiveError::Store(_)) => fixture.check().await,
             Err(error) => panic!("{error}"),
         }
         failures += 1;
@@ -199,5 +194,5 @@ async fn what_a_failure_left_is_moved_back_by_a_repetition() {
     assert_eq!(current(&fixture).await, ["o3", "o2"]);
     // A later time than the last one moves boundaries forward only: the repetition has ended.
     assert_eq!(archive_exactly(&fixture, 12).await, archived(12, (0, 0)));
-    check(&fixture).await;
+    fixture.check().await;
 }

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use kiosque_model::fleet::{Aisle, DeviceEntry, Fleet};
 use kiosque_model::order::{Order, PayStatus, ShipmentStatus};
 use kiosque_model::sales::FleetSales;
-use kiosque_model::{Day, DeviceCode, Minor, UnixMs};
-use kiosque_store::{FleetSalesQuery, Heartbeat, Incoming, OnlineSince};
+use kiosque_model::{Day, Minor, UnixMs};
+use kiosque_store::{FleetSalesQuery, Incoming, OnlineSince};
 use kiosque_testkit::TestStore;
-use kiosque_testkit::entries::{aisle, bare_device, bare_order, device, group_id, rendered};
+use kiosque_testkit::entries::{aisle, bare_order, beat, device, group_id, moved, rendered};
 
 /// Late enough that the first owner of a device has it since before the days that count.
 const NOW: UnixMs = UnixMs(40 * 86_400_000 + 1_000_000);
@@ -34,9 +34,8 @@ fn named(sales: &FleetSales) -> BTreeMap<&'static str, Vec<&str>> {
     needs.map(|(need, codes)| (need.code(), codes.iter().map(String::as_str).collect())).collect()
 }
 
-async fn beat(fixture: &TestStore, devices: &[&str]) {
-    let beat = |code: &&str| Heartbeat { device_code: DeviceCode::parse(*code).unwrap(), at: NOW };
-    let beats = devices.iter().map(beat).collect();
+async fn beat_of(fixture: &TestStore, devices: &[&str]) {
+    let beats = devices.iter().map(|code| beat(code, NOW)).collect();
     assert_eq!(fixture.store.intake().record_heartbeats(beats).await.unwrap(), []);
 }
 
@@ -64,8 +63,8 @@ async fn aisles_that_are_broken_or_empty_are_named_apart() {
         with("d2", vec![aisle("1", "p", 1), Aisle { enabled: false, ..aisle("2", "p", 0) }]),
         with("e1", vec![Aisle { broken: true, ..aisle("1", "p", 1) }]),
     ];
-    fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
-    beat(&fixture, &["d1", "d2", "e1"]).await;
+    fixture.apply_devices(devices).await;
+    beat_of(&fixture, &["d1", "d2", "e1"]).await;
     let all = ask(&fixture, None).await;
     assert_eq!(
         named(&all),
@@ -75,7 +74,7 @@ async fn aisles_that_are_broken_or_empty_are_named_apart() {
     let of_b = ask(&fixture, Some("b")).await;
     assert_eq!(named(&of_b), BTreeMap::from([("broken", vec!["e1"])]));
     let disabled = DeviceEntry { enabled: Some(false), ..device("e1", "b") };
-    fixture.apply(Fleet { devices: vec![disabled], ..Fleet::default() }).await.unwrap();
+    fixture.apply_devices(vec![disabled]).await;
     assert_eq!(named(&ask(&fixture, Some("b")).await), BTreeMap::new());
 }
 
@@ -92,14 +91,14 @@ async fn a_device_that_stopped_selling_is_named_while_it_is_online() {
         }
     }
     fixture.receive_new(orders.into_iter().map(rendered).collect()).await;
-    beat(&fixture, &["d1", "d2", "e1"]).await;
+    beat_of(&fixture, &["d1", "d2", "e1"]).await;
     assert_eq!(named(&ask(&fixture, None).await), BTreeMap::from([("unsold", vec!["d1"])]));
 }
 
 /// Moves `d1` to a group.
-async fn moved(fixture: &TestStore, group: &str, at: UnixMs) {
-    let entry = DeviceEntry { group: Some(group_id(group)), ..bare_device("d1") };
-    fixture.apply_at(Fleet { devices: vec![entry], ..Fleet::default() }, at).await.unwrap();
+async fn move_to(fixture: &TestStore, group: &str, at: UnixMs) {
+    let devices = vec![moved("d1", group, None)];
+    fixture.apply_at(Fleet { devices, ..Fleet::default() }, at).await.unwrap();
 }
 
 /// Returns data in which `d1` sold on yesterday's weekday in each of the weeks before.
@@ -115,8 +114,8 @@ async fn sold_each_week() -> TestStore {
 /// Returns the same data, in which `d1` moved to group `b` at a time.
 async fn moved_at(at: UnixMs) -> TestStore {
     let fixture = sold_each_week().await;
-    moved(&fixture, "b", at).await;
-    beat(&fixture, &["d1", "d2", "e1"]).await;
+    move_to(&fixture, "b", at).await;
+    beat_of(&fixture, &["d1", "d2", "e1"]).await;
     fixture
 }
 
@@ -143,11 +142,11 @@ async fn a_device_that_moved_is_expected_to_sell_from_the_second_day_on() {
 async fn sales_in_an_earlier_group_count() {
     let day = |ago: i64| UnixMs((TODAY.0 - ago) * 86_400_000);
     let fixture = moved_at(day(3)).await;
-    moved(&fixture, "a", NOW).await;
+    move_to(&fixture, "a", NOW).await;
     let shipments = (0..20).map(|one| paid(&format!("s{one}"), "d1", 8, ShipmentStatus::Success));
     let failed = (0..3).map(|one| paid(&format!("f{one}"), "d1", 1, ShipmentStatus::Failed));
     fixture.receive_new(shipments.chain(failed).map(rendered).collect()).await;
-    beat(&fixture, &["d1"]).await;
+    beat_of(&fixture, &["d1"]).await;
     for group in [None, Some("a")] {
         let found = ask(&fixture, group).await;
         assert_eq!(named(&found), BTreeMap::from([("failing", vec!["d1"])]), "{group:?}");
@@ -157,7 +156,7 @@ async fn sales_in_an_earlier_group_count() {
 #[tokio::test]
 async fn a_silent_device_is_not_expected_to_sell() {
     let fixture = sold_each_week().await;
-    beat(&fixture, &["d2", "e1"]).await;
+    beat_of(&fixture, &["d2", "e1"]).await;
     assert_eq!(named(&ask(&fixture, None).await), BTreeMap::from([("silent", vec!["d1"])]));
 }
 
@@ -177,7 +176,7 @@ async fn a_device_of_which_more_shipments_fail_is_named() {
         .chain(orders("d2", 7, 15, 5))
         .collect();
     fixture.receive_new(all).await;
-    beat(&fixture, &["d1", "d2", "e1"]).await;
+    beat_of(&fixture, &["d1", "d2", "e1"]).await;
     assert_eq!(named(&ask(&fixture, None).await), BTreeMap::from([("failing", vec!["d1"])]));
 }
 
@@ -209,9 +208,9 @@ async fn orders_that_are_being_refunded_are_counted() {
     assert_eq!(counts().await, (2, 1));
     fixture.receive(vec![with("o2", "d1", PayStatus::Refunded)]).await;
     assert_eq!(counts().await, (1, 0));
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+    fixture.check().await;
     fixture.tamper("update group_changes set refunding = 7");
-    let found = fixture.store.upkeep().verify().await.unwrap().differences;
+    let found = fixture.differences().await;
     assert_eq!(
         found,
         [

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use kiosque_model::fleet::{DeviceEntry, Fleet};
+use kiosque_model::fleet::DeviceEntry;
 use kiosque_model::{GroupId, LoginName, UnixMs};
 use kiosque_store::{
     Error, History, Incoming, OpenOptions, ReceiveOptions, Refused, Store, StoreLocation,
@@ -136,7 +136,7 @@ fn is_done<T>(outcome: Result<T, Refused>) {
 async fn fill(fixture: &TestStore, round: &str) {
     let aisles = Some(vec![aisle("1", "p", 3)]);
     let devices = vec![DeviceEntry { aisles, ..device(&format!("d-{round}"), "a") }];
-    fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    fixture.apply_devices(devices).await;
     let orders = (0..130).map(|at| {
         let code = ["d1", "e1"][usize::try_from(at % 2).unwrap()];
         order(&format!("{round}-{at}"), code, at)
@@ -186,7 +186,7 @@ async fn data_is_distributed_by_the_script_for_operators() {
             join pg_dist_node n on n.nodeport <> p.nodeport and n.shouldhaveshards"
     ));
     assert_ne!(fixture.query(place), before);
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+    fixture.check().await;
 }
 
 /// The error of opening a database.

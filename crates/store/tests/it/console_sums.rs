@@ -1,6 +1,6 @@
 //! Names and rates in the sales of the console.
 
-use kiosque_model::fleet::{DeviceEntry, Fleet};
+use kiosque_model::fleet::DeviceEntry;
 use kiosque_model::{Day, UnixMs};
 use kiosque_store::{FleetSalesQuery, Incoming, OnlineSince};
 use kiosque_testkit::entries::{device, group_id, order, rate, sale, sold};
@@ -34,7 +34,7 @@ async fn a_moved_device_has_its_current_name_in_all_groups() {
         since: Some(at.plus_ms(10)),
         ..device("d1", "b")
     };
-    fixture.apply(Fleet { devices: vec![moved], ..Fleet::default() }).await.unwrap();
+    fixture.apply_devices(vec![moved]).await;
     fixture.receive_new(vec![sale_of("d1", at.plus_ms(20), "GBP")]).await;
     for (group, name, orders) in
         [(None, "Renamed", 2), (Some("a"), "Device d1", 1), (Some("b"), "Renamed", 1)]

@@ -8,9 +8,7 @@ use kiosque_model::{Claim, Day, PresentedToken, UnixMs};
 use kiosque_store::{
     DashboardQuery, Incoming, OnlineSince, ReceiveOptions, Store, Summary, WhenAbsent,
 };
-use kiosque_testkit::entries::{
-    self, aisle, bare_device, beat, device, group_id, order, rate, sold,
-};
+use kiosque_testkit::entries::{self, aisle, bare_device, beat, device, moved, order, rate, sold};
 use kiosque_testkit::{NOW, TestData, TestStore, no_owners, open, open_options};
 
 const DAY_MS: i64 = 86_400_000;
@@ -134,11 +132,9 @@ async fn the_fleet_is_seen() {
     watched.applies("a device that is not enabled", vec![off]).await;
     let on = DeviceEntry { enabled: Some(true), ..bare_device("d3") };
     watched.applies("a device that is enabled again", vec![on]).await;
-    let moved = DeviceEntry { group: Some(group_id("b")), ..bare_device("d2") };
-    watched.applies("a device that moves", vec![moved]).await;
+    watched.applies("a device that moves", vec![moved("d2", "b", None)]).await;
     // The answer changes by itself when the time has come.
-    let since = Some(NOW.plus_ms(100_000));
-    let moves = DeviceEntry { since, group: Some(group_id("b")), ..bare_device("d1") };
+    let moves = moved("d1", "b", Some(NOW.0 + 100_000));
     let fleet = Fleet { devices: vec![moves], ..Fleet::default() };
     watched.fixture.apply(fleet).await.unwrap();
     answers(&watched.fixture.store, &watched.session, NOW, (0, DAY_MS)).await;
@@ -147,8 +143,8 @@ async fn the_fleet_is_seen() {
     watched.applies("another one", vec![device("d4", "a")]).await;
     watched.now = NOW;
     watched.sees("a clock that goes back").await;
-    let moves = DeviceEntry { group: Some(group_id("b")), ..bare_device("d1") };
-    watched.applies("a move that is replaced by an earlier one", vec![moves]).await;
+    let moves = vec![moved("d1", "b", None)];
+    watched.applies("a move that is replaced by an earlier one", moves).await;
 }
 
 /// DASH-28: the number of devices online may be a second old.
@@ -224,7 +220,7 @@ async fn what_nothing_has_moved_is_not_read_again() {
     // A change of devices is none of the sums.
     let stock = DeviceEntry { aisles: Some(vec![aisle("1", "p", 3)]), ..bare_device("d1") };
     let devices = vec![stock, device("e2", "b"), device("d2", "a")];
-    fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    fixture.apply_devices(devices).await;
     assert_eq!(answers(&fixture.store, &session, NOW, (0, DAY_MS)).await, before);
     fixture.tamper("update group_changes set last_change_no = last_change_no + 1");
     let read = answers(&fixture.store, &session, NOW, (0, DAY_MS)).await;

@@ -2,10 +2,10 @@
 //! device with orders stays.
 
 use kiosque_model::audit::AuditEvent;
-use kiosque_model::fleet::{DeviceEntry, Fleet};
+use kiosque_model::fleet::DeviceEntry;
 use kiosque_model::{ActedBy, DeviceCode, UnixMs};
 use kiosque_store::{AuditQuery, DeleteError, OrderOutcome};
-use kiosque_testkit::entries::{aisle, bare_device, beat, device, group_id, order};
+use kiosque_testkit::entries::{aisle, bare_device, beat, device, moved, order};
 use kiosque_testkit::{NOW, TestStore};
 
 async fn delete(fixture: &TestStore, code: &str) -> Result<(), DeleteError> {
@@ -16,31 +16,23 @@ async fn delete(fixture: &TestStore, code: &str) -> Result<(), DeleteError> {
         .await
 }
 
-async fn check(fixture: &TestStore) {
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
-}
-
-async fn add(fixture: &TestStore, entry: DeviceEntry) {
-    fixture.apply(Fleet { devices: vec![entry], ..Fleet::default() }).await.unwrap();
-}
-
 /// The rows of the fleet and of its groups are those from before the device was created. Version
 /// counters and the trail continue.
 #[tokio::test]
 async fn a_deleted_device_leaves_no_row() {
     let fixture = TestStore::with_fleet().await;
     let aisles = Some(vec![aisle("1", "p", 3), aisle("2", "p", 4)]);
-    add(&fixture, DeviceEntry { aisles: aisles.clone(), ..bare_device("d1") }).await;
+    fixture.apply_devices(vec![DeviceEntry { aisles: aisles.clone(), ..bare_device("d1") }]).await;
     let tables = ["devices", "aisles", "device_owners", "ledger"];
     let rows =
         || tables.map(|table| fixture.query(&format!("select * from {table} order by 1, 2, 3")));
     let before = rows();
-    add(&fixture, DeviceEntry { aisles, ..device("cofee", "a") }).await;
-    check(&fixture).await;
+    fixture.apply_devices(vec![DeviceEntry { aisles, ..device("cofee", "a") }]).await;
+    fixture.check().await;
     assert_ne!(rows(), before);
     delete(&fixture, "cofee").await.unwrap();
     assert_eq!(rows(), before);
-    check(&fixture).await;
+    fixture.check().await;
     let trail = fixture.store.trail().entries(AuditQuery::latest(1)).await.unwrap().entries;
     assert_eq!(trail[0].event, AuditEvent::DeviceDeleted.name());
     let details = trail[0].details.clone().unwrap();
@@ -49,25 +41,24 @@ async fn a_deleted_device_leaves_no_row() {
     // Its number is not used again: a server may have a heartbeat of it in memory.
     let last = "select max(device_no) from devices";
     let deleted = fixture.query("select last from counters where name = 'deleted_devices'");
-    add(&fixture, device("coffee", "a")).await;
+    fixture.apply_devices(vec![device("coffee", "a")]).await;
     let (last, deleted): (i64, i64) =
         (fixture.query(last)[0].parse().unwrap(), deleted[0].parse().unwrap());
     assert_eq!(last, deleted + 1);
-    check(&fixture).await;
+    fixture.check().await;
 }
 
 /// A device with several owners, with a planned move, and with a heartbeat.
 #[tokio::test]
 async fn a_device_that_moved_is_deleted_from_all_of_its_groups() {
     let fixture = TestStore::with_fleet().await;
-    add(&fixture, DeviceEntry { group: Some(group_id("b")), ..bare_device("d1") }).await;
-    let since = Some(NOW.plus_ms(1_000));
-    add(&fixture, DeviceEntry { group: Some(group_id("b")), since, ..bare_device("d2") }).await;
+    fixture.apply_devices(vec![moved("d1", "b", None)]).await;
+    fixture.apply_devices(vec![moved("d2", "b", Some(NOW.0 + 1_000))]).await;
     let beat = beat("d1", NOW);
     fixture.store.intake().record_heartbeats(vec![beat]).await.unwrap();
     for code in ["d1", "d2"] {
         delete(&fixture, code).await.unwrap();
-        check(&fixture).await;
+        fixture.check().await;
     }
     // The heartbeat that was buffered is written to no row.
     fixture.store.intake().write_activity().await.unwrap();
@@ -75,7 +66,7 @@ async fn a_device_that_moved_is_deleted_from_all_of_its_groups() {
     let outcomes = fixture.receive(vec![order("o1", "d1", 10)]).await;
     let reason = "deviceCode: no device d1 is known".to_owned();
     assert_eq!(outcomes, [OrderOutcome::Rejected(reason)]);
-    check(&fixture).await;
+    fixture.check().await;
 }
 
 #[tokio::test]
@@ -83,7 +74,7 @@ async fn a_device_with_orders_or_an_unknown_one_is_refused() {
     let fixture = TestStore::with_fleet().await;
     fixture.receive_new(vec![order("o1", "d1", 10), order("o2", "d1", 20)]).await;
     // Its orders are with the group that it left.
-    add(&fixture, DeviceEntry { group: Some(group_id("b")), ..bare_device("d1") }).await;
+    fixture.apply_devices(vec![moved("d1", "b", None)]).await;
     fixture.store.upkeep().archive(UnixMs(100), NOW).await.unwrap();
     let before = fixture.rows();
     let refused = delete(&fixture, "d1").await.unwrap_err();

@@ -12,7 +12,7 @@ use kiosque_store::{
     OnlineSince,
 };
 use kiosque_testkit::entries::{
-    aisle, bare_device, beat, device, group_id, order, product, rate, sale, sold,
+    aisle, bare_device, beat, device, group_id, moved, order, product, rate, sale, sold,
 };
 use kiosque_testkit::{NOW, Rng, TestData, TestStore, seed};
 use serde::de::DeserializeOwned;
@@ -243,7 +243,7 @@ async fn lists_equal_a_scan_of_the_devices() {
                 lists.check(group, at).await;
             }
         }
-        let differences = lists.fixture.store.upkeep().verify().await.unwrap().differences;
+        let differences = lists.fixture.differences().await;
         assert_eq!(differences, [""; 0], "step {step}, seed {seed}");
         now = now.plus_ms(rng.range(0..60));
     }
@@ -264,7 +264,7 @@ async fn cached_lists_are_the_present_ones() {
     let a = query("a");
     let aisles = Some(vec![aisle("1", "p", 1)]);
     let filled = DeviceEntry { aisles, ..bare_device("d1") };
-    lists.fixture.apply(Fleet { devices: vec![filled], ..Fleet::default() }).await.unwrap();
+    lists.fixture.apply_devices(vec![filled]).await;
     lists.check_aisles(&a, NOW).await;
     lists.check_profile(&a, NOW).await;
     let beat = beat("d1", NOW);
@@ -304,7 +304,7 @@ async fn cached_lists_are_the_present_ones() {
 async fn a_late_page_of_a_large_group_caches_its_devices() {
     let lists = Lists::new().await;
     let devices = (0..150).map(|number| device(&format!("k{number:03}"), "a")).collect();
-    lists.fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    lists.fixture.apply_devices(devices).await;
     let page = async |current: i64| {
         let group = Some(GroupId::parse("a"));
         let page = PageRequest::new(current, 10).unwrap();
@@ -332,7 +332,7 @@ async fn cached_lists_of_other_groups_stay() {
         ..bare_device(code)
     };
     let devices = vec![entry("d1", 1), entry("e1", 1)];
-    lists.fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    lists.fixture.apply_devices(devices).await;
     let read = async |group: &str| {
         let group = Some(GroupId::parse(group));
         let query = DashboardQuery { group, devices: Vec::new(), start: UnixMs(0), end: UnixMs(0) };
@@ -360,9 +360,8 @@ async fn cached_lists_of_other_groups_stay() {
 #[tokio::test]
 async fn a_planned_move_takes_effect_at_its_instant() {
     let lists = Lists::new().await;
-    let since = Some(NOW.plus_ms(100));
-    let entry = DeviceEntry { since, group: Some(group_id("b")), ..bare_device("d1") };
-    lists.fixture.apply(Fleet { devices: vec![entry], ..Fleet::default() }).await.unwrap();
+    let entry = moved("d1", "b", Some(NOW.0 + 100));
+    lists.fixture.apply_devices(vec![entry]).await;
     let rows = lists.fixture.rows();
     let page = PageRequest::new(1, 10).unwrap();
     let (d1, d2, e1) = ("d1 Device d1", "d2 Device d2", "e1 Device e1");
@@ -395,14 +394,9 @@ async fn every_page_of_a_large_group_is_found() {
         ..device(&format!("k{number:04}"), "b")
     };
     let devices = (0..3_000).map(entry).collect();
-    lists.fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
-    let since = Some(NOW.plus_ms(10));
-    let moved = ["k0001", "k1500", "k2999"].map(|code| DeviceEntry {
-        since,
-        group: Some(group_id("a")),
-        ..bare_device(code)
-    });
-    lists.fixture.apply(Fleet { devices: moved.to_vec(), ..Fleet::default() }).await.unwrap();
+    lists.fixture.apply_devices(devices).await;
+    let moved = ["k0001", "k1500", "k2999"].map(|code| moved(code, "a", Some(NOW.0 + 10)));
+    lists.fixture.apply_devices(moved.to_vec()).await;
     for after in [0, 10] {
         let gone = |code: &String| after == 10 && moved.iter().any(|one| one.code.as_str() == code);
         let codes = (0..3_000).filter(|number| number % 7 != 0).map(|one| format!("k{one:04}"));

@@ -106,8 +106,7 @@ async fn the_first_thousands_of_orders_train_a_dictionary() {
     assert!(!has(&content, "******") && !has(&content, "****5678"));
 
     let first = numbers(&fixture);
-    let again = open(&fixture.data, None).await.unwrap();
-    let again = TestStore { store: again, data: fixture.data.clone() };
+    let again = fixture.again().await;
     again.receive_new(orders(LATER.end..2 * TRAINED_AFTER)).await;
     assert_eq!(numbers(&again), first);
     assert_eq!(naming_it(&again).len(), 2 * TRAINED_AFTER - LATER.start);
@@ -192,7 +191,7 @@ async fn a_process_that_was_open_before_reads_the_new_records() {
 /// Returns the differences that name a dictionary. The sums of the orders that cannot be read
 /// differ as well.
 async fn named(fixture: &TestStore) -> Vec<String> {
-    let mut differences = fixture.store.upkeep().verify().await.unwrap().differences;
+    let mut differences = fixture.differences().await;
     differences.retain(|it| it.contains("dictionary"));
     differences
 }
@@ -252,12 +251,11 @@ async fn two_dictionaries_are_both_read() {
     assert_ne!(first, second);
     let content = fixture.bytes_literal(&content(&other));
     fixture.tamper(&format!("insert into dictionaries values ({second}, {content})"));
-    let again = open(&fixture.data, None).await.unwrap();
-    let again = TestStore { store: again, data: fixture.data.clone() };
+    let again = fixture.again().await;
     again.receive_new(orders(LATER.end..LATER.end + 5)).await;
     let all: Vec<OrderRecord> = orders(0..LATER.end + 5).iter().map(list_record).collect();
     assert!(all_changes(&fixture.store).await == all);
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+    fixture.check().await;
 }
 
 /// A dry run trains nothing.

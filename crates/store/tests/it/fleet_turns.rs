@@ -11,12 +11,11 @@ use kiosque_model::audit::AuditEvent;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::{ActedBy, DeviceCode};
 use kiosque_store::{AuditQuery, History, NewHashes, OrderOutcome};
-use kiosque_testkit::entries::{account, bare_device, device, group, group_id, order};
+use kiosque_testkit::entries::{self, account, device, group, order};
 use kiosque_testkit::{ManualClock, NOW, TestData, TestStore, open};
 
 fn moved(group: &str) -> Fleet {
-    let entry = DeviceEntry { group: Some(group_id(group)), ..bare_device("d1") };
-    Fleet { devices: vec![entry], ..Fleet::default() }
+    Fleet { devices: vec![entries::moved("d1", group, None)], ..Fleet::default() }
 }
 
 /// Polls a future once.
@@ -53,8 +52,7 @@ async fn moves_back_after_it_waited() -> bool {
         assert!(matches!(polled(&mut waiting).await, Poll::Pending));
     }
     let (begins, ends) = (NOW.plus_ms(300), NOW.plus_ms(800));
-    let other = open(&fixture.data, None).await.unwrap();
-    let other = TestStore { data: fixture.data.clone(), store: other };
+    let other = fixture.again().await;
     other.apply_at(moved("b"), begins).await.unwrap();
     other.receive_new(vec![order("x", "d1", begins.0 + 1)]).await;
     clock.set(ends);
@@ -71,7 +69,7 @@ async fn moves_back_after_it_waited() -> bool {
     assert_eq!(again, [OrderOutcome::Unchanged]);
     let seen = fixture.list("b", "d1", History::Included, ends).await;
     assert_eq!(seen.unwrap(), ["x"]);
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+    fixture.check().await;
     true
 }
 
@@ -93,7 +91,7 @@ async fn a_second_move_of_the_same_millisecond_follows_the_first() {
     fixture.receive_new(vec![order("x", "d1", NOW.0), order("y", "d1", since.0)]).await;
     assert_eq!(fixture.list("b", "d1", History::Included, since).await.unwrap(), ["x"]);
     assert_eq!(fixture.list("c", "d1", History::Included, since).await.unwrap(), ["y"]);
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+    fixture.check().await;
 }
 
 /// On SQLite a fleet reads ahead of its transaction. A device that is deleted in between is created
@@ -142,6 +140,6 @@ async fn a_device_that_is_deleted_while_a_fleet_waits_is_read_again() {
             left join ledger l on l.group_no = o.group_no and l.device_no = d.device_no
             left join groups g on g.group_no = l.group_no where d.device_code = 'd9'";
         assert_eq!(fixture.query(rows), kept, "attempt {attempt}");
-        assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+        fixture.check().await;
     }
 }

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use kiosque_model::{GroupNo, LoginName, PresentedToken};
+use kiosque_model::{GroupNo, PresentedToken};
 use kiosque_store::{ChangeQuery, Error, Follower, GroupTotals, Store};
 use kiosque_testkit::entries::order;
-use kiosque_testkit::{NOW, TestStore, WAIT_MAX, open, origin, sql};
+use kiosque_testkit::{NOW, TestStore, WAIT_MAX, origin, sql};
 use tokio::time::timeout;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -19,18 +19,9 @@ async fn fixture() -> (TestStore, PresentedToken) {
 }
 
 /// Logs in with its own token for each `random`.
-async fn log_in(store: &Store, random: u8) -> PresentedToken {
-    let name = LoginName::parse("ops").unwrap();
-    let credentials = store.sessions().credentials(&name).await.unwrap().unwrap();
+async fn log_in(fixture: &TestStore, random: u8) -> PresentedToken {
     let origin = origin("127.0.0.1", NOW);
-    let opened =
-        store.sessions().log_in(credentials, [random; 32], NOW.plus_ms(1), origin).await.unwrap();
-    PresentedToken::read(opened.token.reveal().as_bytes()).unwrap()
-}
-
-/// Returns another process on the same data.
-async fn another(fixture: &TestStore) -> TestStore {
-    TestStore { store: open(&fixture.data, None).await.unwrap(), data: fixture.data.clone() }
+    fixture.log_in_until("ops", random, NOW.plus_ms(1), origin).await.unwrap()
 }
 
 /// Returns a follower that has read all changes, and the number of the last one.
@@ -70,7 +61,7 @@ async fn commits_of_the_process_wake_it_at_once_and_those_of_others_by_a_look_up
     fixture.receive_new(vec![order("other", "e1", 1)]).await;
     assert!(is_left_alone(&mut mine, last).await);
 
-    another(&fixture).await.receive_new(vec![order("foreign", "d2", 1)]).await;
+    fixture.again().await.receive_new(vec![order("foreign", "d2", 1)]).await;
     woken(&mut mine, last, "a commit of another process").await;
     assert!(is_left_alone(&mut mine, last + 1).await);
 }
@@ -90,7 +81,7 @@ async fn events_during_a_read_wake_it() {
     );
     assert_eq!(mine.read(changes).await.unwrap().next().change_no, last + 1);
     assert!(is_left_alone(&mut mine, last + 1).await, "woken by what it has read");
-    mine.read(log_in(&fixture.store, 1)).await;
+    mine.read(log_in(&fixture, 1)).await;
     woken(&mut mine, last + 1, "a login during the read").await;
 }
 
@@ -108,19 +99,19 @@ async fn a_loss_of_changes_wakes_it() {
 #[tokio::test]
 async fn the_end_of_its_session_wakes_it() {
     let (fixture, token) = fixture().await;
-    let other = another(&fixture).await;
+    let other = fixture.again().await;
     let (mut token, mut at_once) = (token, 0);
     for random in 1..20 {
         let (mut mine, last) = follower(&fixture.store, &token).await;
         let before = fixture.store.orders().look_ups();
-        token = log_in(&fixture.store, random).await;
+        token = log_in(&fixture, random).await;
         woken(&mut mine, last, "a login").await;
         at_once += usize::from(fixture.store.orders().look_ups() == before);
     }
     assert!(at_once > 0, "woken by look-ups alone");
     let (mut mine, last) = follower(&fixture.store, &token).await;
     assert!(is_left_alone(&mut mine, last).await, "its session goes on");
-    let token = log_in(&other.store, 20).await;
+    let token = log_in(&other, 20).await;
     woken(&mut mine, last, "a login by another process").await;
     let (mut mine, last) = follower(&fixture.store, &token).await;
     other.tamper("delete from sessions");

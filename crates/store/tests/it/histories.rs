@@ -7,7 +7,7 @@ use kiosque_model::refusal::ViolationKind;
 use kiosque_model::{ChangeCursor, GroupId, Refusal, Violation};
 use kiosque_store::{ChangeQuery, OrderChanges, Refused};
 use kiosque_testkit::entries::order;
-use kiosque_testkit::{TestData, TestStore, open};
+use kiosque_testkit::{TestData, TestStore};
 use tempfile::TempDir;
 
 /// Copies every table of the schema into another one.
@@ -80,7 +80,7 @@ async fn again(fixture: TestStore) -> TestStore {
 }
 
 async fn opened(data: TestData) -> TestStore {
-    TestStore { store: open(&data, None).await.unwrap(), data }
+    TestStore::on(data).await
 }
 
 /// Stores orders of group `a` in separate transactions.

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_store::{Incoming, LockedGroups, OrderOutcome, ReceiveOptions};
-use kiosque_testkit::entries::{bare_device, device, group_id, order};
+use kiosque_testkit::entries::{device, moved, order};
 use kiosque_testkit::{NOW, TestData, TestStore, no_owners};
 
 const DAMAGES: [&str; 2] = [
@@ -12,17 +11,13 @@ const DAMAGES: [&str; 2] = [
     "update ledger set device_no = 99 where device_code = 'e1'",
 ];
 
-fn fleet(devices: Vec<DeviceEntry>) -> Fleet {
-    Fleet { devices, ..Fleet::default() }
-}
-
 /// Two orders of the device, one that is stored and one that is new, with orders of its group and
 /// of another group.
 #[tokio::test]
 async fn the_orders_of_an_inconsistent_device_alone_are_rejected() {
     for damage in DAMAGES {
         let fixture = TestStore::with_fleet().await;
-        fixture.apply(fleet(vec![device("e2", "b")])).await.unwrap();
+        fixture.apply_devices(vec![device("e2", "b")]).await;
         fixture.receive_new(vec![order("old", "e1", 5)]).await;
         fixture.tamper(damage);
         let orders = [("o1", "e2"), ("old", "e1"), ("o2", "d1"), ("new", "e1"), ("o3", "e2")];
@@ -47,9 +42,9 @@ async fn a_ledger_without_orders_gets_the_number_of_its_device() {
             (group_no, device_code, device_no, since_ms, first_seq, archived_seq, last_seq)
         select group_no, 'd9', 99, 7, 1, 0, 0 from groups where group_id = 'a'",
     );
-    fixture.apply(fleet(vec![device("d9", "a")])).await.unwrap();
+    fixture.apply_devices(vec![device("d9", "a")]).await;
     fixture.receive_new(vec![order("o", "d9", 7)]).await;
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+    fixture.check().await;
 }
 
 /// An order of a device that moved waits while another transaction has locked any of the device's
@@ -57,8 +52,7 @@ async fn a_ledger_without_orders_gets_the_number_of_its_device() {
 #[tokio::test]
 async fn an_order_of_a_moved_device_waits_for_all_of_its_groups() {
     let fixture = TestStore::with_fleet_on(TestData::postgres()).await;
-    let entry = DeviceEntry { group: Some(group_id("b")), ..bare_device("d1") };
-    fixture.apply(fleet(vec![entry])).await.unwrap();
+    fixture.apply_devices(vec![moved("d1", "b", None)]).await;
     let lock = fixture.data.lock_group("a").await;
     let orders = || vec![order("o1", "d1", NOW.0), order("o2", "e1", NOW.0)];
     let receive = async |orders: Vec<Incoming>| {

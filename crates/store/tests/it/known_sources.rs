@@ -7,9 +7,7 @@ use kiosque_testkit::{NOW, TestStore, origin};
 const DAY_MS: i64 = 86_400_000;
 
 async fn log_in(fixture: &TestStore, source: &str, now: UnixMs) {
-    let credentials = fixture.store.sessions().credentials(&name("ops")).await.unwrap().unwrap();
-    let origin = origin(source, now);
-    fixture.store.sessions().log_in(credentials, [7; 32], now.plus_ms(1), origin).await.unwrap();
+    fixture.log_in_until("ops", 7, now.plus_ms(1), origin(source, now)).await.unwrap();
 }
 
 fn name(name: &str) -> LoginName {

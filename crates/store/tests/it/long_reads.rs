@@ -78,7 +78,7 @@ async fn statements_that_take_too_long_together_are_too_much_work() {
     let fixture = TestStore::with_fleet_on(TestData::postgres()).await;
     let aisles = Some(vec![aisle("1", "p", 1)]);
     let devices = vec![DeviceEntry { aisles, ..device("d1", "a") }];
-    fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    fixture.apply_devices(devices).await;
     let at = NOW.0 - 86_400_000;
     let sale = sale(at, "EUR", &[("q", 1, 1)]);
     fixture.receive_new(vec![sold(order("o", "d1", at), sale)]).await;

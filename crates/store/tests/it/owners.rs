@@ -8,13 +8,11 @@ use kiosque_contract::DatedMove;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::{GroupNo, UnixMs};
 use kiosque_store::{History, Incoming};
-use kiosque_testkit::entries::{bare_device, device, group, group_id, order};
+use kiosque_testkit::entries::{self, bare_device, device, group, order};
 use kiosque_testkit::{NOW, TestStore, no_owners};
 
 fn moved(group: &str, since: Option<i64>) -> Fleet {
-    let since = since.map(UnixMs);
-    let entry = DeviceEntry { group: Some(group_id(group)), since, ..bare_device("d1") };
-    Fleet { devices: vec![entry], ..Fleet::default() }
+    Fleet { devices: vec![entries::moved("d1", group, since)], ..Fleet::default() }
 }
 
 fn at(ms: i64) -> UnixMs {
@@ -39,7 +37,7 @@ async fn owners(fixture: &TestStore, times: &[i64]) -> Vec<String> {
 async fn the_first_owner_owns_all_earlier_time() {
     let fixture = TestStore::with_fleet().await;
     let entry = DeviceEntry { since: Some(at(500)), ..device("d9", "a") };
-    fixture.apply(Fleet { devices: vec![entry], ..Fleet::default() }).await.unwrap();
+    fixture.apply_devices(vec![entry]).await;
     fixture.receive_new(vec![order("o", "d9", 0), order("p", "d9", 499)]).await;
     let heads = fixture.list("a", "d9", History::Included, NOW).await.unwrap();
     assert_eq!(heads, ["p", "o"]);
@@ -56,7 +54,7 @@ async fn a_move_takes_effect_at_its_since_or_when_it_is_applied() {
         assert_eq!(again.counts.devices.unchanged, 1, "{since:?}: the same move again");
         let owners = owners(&fixture, &[0, split - 1, split, split + 1]).await;
         assert_eq!(owners, ["a", "a", "b", "b"], "{since:?}");
-        assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+        fixture.check().await;
     }
 }
 
@@ -116,7 +114,7 @@ async fn orders_that_are_dated_ahead_delay_no_move() {
     assert_eq!(back.counts.devices.changed, 1);
     fixture.receive_new(vec![order("back", "d1", NOW.0 + 10)]).await;
     assert_eq!(orders(&fixture, "a", NOW.plus_ms(900)).await.unwrap()[0], "back");
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+    fixture.check().await;
 }
 
 /// A move to a time that is past may be before orders that are dated ahead, and not before others.
@@ -179,7 +177,7 @@ async fn a_move_that_has_not_taken_effect_is_replaced() {
     let ledgers = [format!("a|0|{now}|1"), format!("b|{now}|open|1"), "ledger|a|0|0".to_owned()];
     assert_eq!(periods(&fixture)[..3], ledgers);
     assert_eq!(orders(&fixture, "b", NOW).await.unwrap(), ["ahead"]);
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+    fixture.check().await;
 }
 
 /// The answer names each move that takes effect at another time than now.
@@ -195,7 +193,7 @@ async fn a_dated_move_is_in_the_answer() {
     assert_eq!(again.dated_moves, []);
     let since = Some(at(500));
     let devices = vec![DeviceEntry { since, ..device("new", "a") }];
-    let applied = fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    let applied = fixture.apply_devices(devices).await;
     assert_eq!(applied.dated_moves, [], "the first owner owns all earlier time");
 }
 
@@ -215,7 +213,7 @@ async fn a_device_may_come_back() {
     let ledgers = "select g.group_id, l.last_seq from ledger l join groups g
         on g.group_no = l.group_no where l.device_code = 'd1' order by 1";
     assert_eq!(fixture.query(ledgers), ["a|3", "b|2"]);
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+    fixture.check().await;
 }
 
 /// SCOPE-7: a device that is not enabled leaves lists and counts; its orders and its owner stay.
@@ -224,7 +222,7 @@ async fn a_device_that_is_not_enabled_keeps_its_orders_and_its_owner() {
     let fixture = TestStore::with_fleet().await;
     fixture.receive_new(vec![order("o1", "d1", 10)]).await;
     let off = DeviceEntry { enabled: Some(false), ..bare_device("d1") };
-    fixture.apply(Fleet { devices: vec![off], ..Fleet::default() }).await.unwrap();
+    fixture.apply_devices(vec![off]).await;
     fixture.receive_new(vec![order("o2", "d1", 20)]).await;
     assert_eq!(orders(&fixture, "a", NOW).await.unwrap(), ["o2", "o1"]);
     let listed = "select device_code from device_owners where listed order by 1";
@@ -241,8 +239,8 @@ async fn orders_of_a_device_that_moved_are_not_separated_from_those_of_its_group
     let groups = vec![group("c"), group("d")];
     let devices = vec![device("c1", "c"), device("d9", "d"), device("m", "d")];
     fixture.apply(Fleet { groups, devices, ..Fleet::default() }).await.unwrap();
-    let move_to_b = DeviceEntry { group: Some(group_id("b")), ..bare_device("m") };
-    fixture.apply(Fleet { devices: vec![move_to_b], ..Fleet::default() }).await.unwrap();
+    let move_to_b = entries::moved("m", "b", None);
+    fixture.apply_devices(vec![move_to_b]).await;
     let ids = fixture.query("select group_no, group_id from groups");
     let split = |row: &String| row.split_once('|').map(|(no, id)| (no.to_owned(), id.to_owned()));
     let ids: HashMap<String, String> = ids.iter().filter_map(split).collect();

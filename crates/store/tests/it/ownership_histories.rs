@@ -177,7 +177,7 @@ impl Run {
 
     /// Compares pages, sums and the recount with a state that the outcomes allow.
     async fn check(&self) -> Result<(), String> {
-        let differences = self.fixture.store.upkeep().verify().await.unwrap().differences;
+        let differences = self.fixture.differences().await;
         if !differences.is_empty() {
             return Err(format!("{differences:#?}"));
         }

@@ -3,10 +3,8 @@
 
 use std::sync::Arc;
 
-use kiosque_model::UnixMs;
-use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_store::{BatchPart, History, Incoming, LockedGroups, OrderOutcome, ReceiveOptions};
-use kiosque_testkit::entries::{bare_device, group_id, order, record, trade_no};
+use kiosque_testkit::entries::{moved, order, record, trade_no};
 use kiosque_testkit::{NOW, TestData, TestStore, no_owners};
 
 fn rejected(reason: &str) -> OrderOutcome {
@@ -97,7 +95,7 @@ async fn an_inner_number_stays_and_is_of_one_order() {
         fixture.receive(batch).await,
         [OrderOutcome::Accepted, taken, OrderOutcome::Accepted]
     );
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+    fixture.check().await;
 }
 
 /// A number that an order gave up is free at once, for a new order as for a known one.
@@ -116,7 +114,7 @@ async fn internal_trade_numbers_are_exchanged_within_a_batch() {
     assert_eq!(outcomes.iter().collect::<Vec<_>>(), want);
     let numbers = fixture.query("select order_id, trade_no_in from orders order by order_id");
     assert_eq!(numbers, ["o1|I-2", "o2|I-1", "o3|I-4", "o4|I-3"]);
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+    fixture.check().await;
 }
 
 /// An order that started ahead of a move, by the clock of its device, keeps its group when its
@@ -126,14 +124,13 @@ async fn an_order_from_ahead_of_a_move_is_updated_in_its_group() {
     let fixture = TestStore::with_fleet().await;
     let ahead = NOW.0 + 2_000;
     fixture.receive_new(vec![order("o1", "d1", ahead)]).await;
-    let devices = vec![DeviceEntry { group: Some(group_id("b")), ..bare_device("d1") }];
-    fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    fixture.apply_devices(vec![moved("d1", "b", None)]).await;
     let paid = Incoming { record: record("o1, paid"), ..order("o1", "d1", ahead) };
     let batch = vec![paid.clone(), order("o2", "d1", ahead)];
     assert_eq!(fixture.receive(batch).await, [OrderOutcome::Updated, OrderOutcome::Accepted]);
     assert_eq!(fixture.receive(vec![paid]).await, [OrderOutcome::Unchanged]);
     assert_eq!(kept(&fixture), [format!("a|o1|1|2|{ahead}"), format!("b|o2|1|1|{ahead}")]);
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+    fixture.check().await;
 }
 
 /// Lines of one order that fall into the times of two owners are decided in their order, also when
@@ -142,9 +139,7 @@ async fn an_order_from_ahead_of_a_move_is_updated_in_its_group() {
 async fn an_order_stays_with_the_group_of_its_first_line() {
     let fixture = TestStore::with_fleet().await;
     for (device, group) in [("d1", "b"), ("e1", "a")] {
-        let (group, since) = (Some(group_id(group)), Some(UnixMs(100)));
-        let devices = vec![DeviceEntry { group, since, ..bare_device(device) }];
-        fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+        fixture.apply_devices(vec![moved(device, group, Some(100))]).await;
     }
     for (id, device, [first, second], [owner, other]) in [
         ("o1", "d1", [10, 100], ["a", "b"]),
@@ -163,7 +158,7 @@ async fn an_order_stays_with_the_group_of_its_first_line() {
             "{id}"
         );
     }
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+    fixture.check().await;
 }
 
 /// Sorted orders that depend on lines before them are left undecided, and so are all orders that
@@ -206,7 +201,7 @@ async fn sorted_orders_that_depend_on_earlier_lines_are_deferred() {
         let outcomes = receive(sorted, orders_max).await;
         assert_eq!(outcomes.iter().collect::<Vec<_>>(), want, "{sorted} sorted, {orders_max}");
     }
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+    fixture.check().await;
 }
 
 /// The orders of a group that another transaction has locked are left, including the orders of a
@@ -214,9 +209,7 @@ async fn sorted_orders_that_depend_on_earlier_lines_are_deferred() {
 #[tokio::test]
 async fn orders_of_a_locked_group_are_left() {
     let fixture = TestStore::with_fleet_on(TestData::postgres()).await;
-    let (group, since) = (Some(group_id("b")), Some(UnixMs(100)));
-    let devices = vec![DeviceEntry { group, since, ..bare_device("d2") }];
-    fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    fixture.apply_devices(vec![moved("d2", "b", Some(100))]).await;
     let batch = Arc::new(vec![
         order("o1", "d1", 1),
         order("o2", "e1", 1),

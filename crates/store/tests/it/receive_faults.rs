@@ -3,10 +3,10 @@
 //! server.
 
 use kiosque_model::UnixMs;
-use kiosque_model::fleet::{DeviceEntry, Fleet, ProductEntry};
+use kiosque_model::fleet::{Fleet, ProductEntry};
 use kiosque_store::{Error, FleetSnapshot};
 use kiosque_testkit::TestStore;
-use kiosque_testkit::entries::{bare_device, beat, device, group_id, product};
+use kiosque_testkit::entries::{beat, device, moved, product};
 
 /// A fault after which a caller tries again, and one that a statement causes.
 const FAULTS: [fn() -> Error; 2] = [
@@ -17,11 +17,8 @@ const FAULTS: [fn() -> Error; 2] = [
 /// Opens a store with the usual fleet and a device `m1` that moved from `a` to `b` at 500.
 async fn with_moved_device() -> TestStore {
     let fixture = TestStore::with_fleet().await;
-    let devices = vec![device("m1", "a")];
-    fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
-    let (group, since) = (Some(group_id("b")), Some(UnixMs(500)));
-    let devices = vec![DeviceEntry { group, since, ..bare_device("m1") }];
-    fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    fixture.apply_devices(vec![device("m1", "a")]).await;
+    fixture.apply_devices(vec![moved("m1", "b", Some(500))]).await;
     fixture
 }
 

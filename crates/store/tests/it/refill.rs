@@ -5,7 +5,7 @@ use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::order::{Order, PayStatus, ShipmentStatus};
 use kiosque_model::{Day, Minor, UnixMs};
 use kiosque_testkit::TestStore;
-use kiosque_testkit::entries::{aisle, bare_device, bare_order, device, group_id, line, rendered};
+use kiosque_testkit::entries::{aisle, bare_order, device, group_id, line, moved, rendered};
 
 const DAY_MS: i64 = 86_400_000;
 /// Late enough that the first owner of a device has it since before the days that count.
@@ -38,9 +38,9 @@ async fn sell(fixture: &TestStore, code: &str, count: i64, days: i64) {
 }
 
 /// Moves `d1` to group `b`.
-async fn moved(fixture: &TestStore, at: UnixMs) {
-    let entry = DeviceEntry { group: Some(group_id("b")), ..bare_device("d1") };
-    fixture.apply_at(Fleet { devices: vec![entry], ..Fleet::default() }, at).await.unwrap();
+async fn move_at(fixture: &TestStore, at: UnixMs) {
+    let devices = vec![moved("d1", "b", None)];
+    fixture.apply_at(Fleet { devices, ..Fleet::default() }, at).await.unwrap();
 }
 
 async fn with_aisles() -> TestStore {
@@ -50,7 +50,7 @@ async fn with_aisles() -> TestStore {
         ..device(code, group)
     };
     let devices = vec![with("d1", "a"), with("e1", "b")];
-    fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    fixture.apply_devices(devices).await;
     fixture
 }
 
@@ -59,7 +59,7 @@ async fn with_aisles() -> TestStore {
 async fn sales_in_an_earlier_group_count() {
     let fixture = with_aisles().await;
     sell(&fixture, "d1", 3, 14).await;
-    moved(&fixture, NOW).await;
+    move_at(&fixture, NOW).await;
     for group in [None, Some("b")] {
         assert_eq!(sold(&ask(&fixture, group).await), [("d1", 42, 14), ("e1", 0, 14)], "{group:?}");
     }
@@ -72,7 +72,7 @@ async fn sales_in_an_earlier_group_count() {
 #[tokio::test]
 async fn days_before_a_move_count_only_with_sales() {
     let fixture = with_aisles().await;
-    moved(&fixture, NOW.plus_ms(-2 * DAY_MS)).await;
+    move_at(&fixture, NOW.plus_ms(-2 * DAY_MS)).await;
     sell(&fixture, "d1", 20, 2).await;
     assert_eq!(sold(&ask(&fixture, None).await), [("d1", 40, 2), ("e1", 0, 14)]);
 }

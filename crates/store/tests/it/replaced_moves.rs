@@ -1,7 +1,7 @@
 //! A group that received orders of a device keeps them, and is found again, when the move by which
 //! it would own the device is replaced or cancelled (SCOPE-6).
 
-use kiosque_model::fleet::{DeviceEntry, Fleet};
+use kiosque_model::fleet::Fleet;
 use kiosque_model::order::Order;
 use kiosque_model::{ActedBy, DeviceCode, PageRequest, Refusal, UnixMs};
 use kiosque_store::{
@@ -9,7 +9,7 @@ use kiosque_store::{
     OrderFilter, OrderOutcome, OrderPage, OrderQuery, Refused, Span,
 };
 use kiosque_testkit::entries::{
-    bare_device, bare_order, first_devices, group, group_id, order, rendered, sale, sold, title,
+    self, bare_order, first_devices, group, order, rendered, sale, sold, title,
 };
 use kiosque_testkit::{NOW, TestStore};
 
@@ -18,9 +18,7 @@ const MOVE: i64 = NOW.0 + 3 * HOUR_MS;
 const AHEAD: i64 = NOW.0 + 5 * HOUR_MS;
 
 fn moved(group: &str, since: Option<i64>) -> Fleet {
-    let since = since.map(UnixMs);
-    let entry = DeviceEntry { group: Some(group_id(group)), since, ..bare_device("d1") };
-    Fleet { devices: vec![entry], ..Fleet::default() }
+    Fleet { devices: vec![entries::moved("d1", group, since)], ..Fleet::default() }
 }
 
 /// Returns data with a planned move of `d1` to `b`, which has order `ahead` of it, after the move
@@ -63,7 +61,7 @@ async fn an_order_of_a_replaced_move_is_stored_once() {
         let later = UnixMs(AHEAD + HOUR_MS);
         let seen = fixture.list("b", "d1", History::Included, later).await;
         assert_eq!(seen.unwrap(), ["changed"]);
-        assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+        fixture.check().await;
     }
 }
 

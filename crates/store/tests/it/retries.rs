@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
+use kiosque_model::ActedBy;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
-use kiosque_model::{ActedBy, UnixMs};
 use kiosque_store::{Applied, ApplyError, Error, NewHashes, Refused};
-use kiosque_testkit::entries::{aisle, bare_device, device, group_id, order};
+use kiosque_testkit::entries::{aisle, bare_device, device, moved, order};
 use kiosque_testkit::{NOW, TestData, TestStore, clock_at, is_citus, sql};
 use tokio::task::JoinHandle;
 
@@ -140,7 +140,7 @@ async fn orders_are_stored_while_an_apply_writes_the_devices_of_their_group() {
     let aisles = Some(vec![aisle("1", "p", 3)]);
     let devices = vec![
         DeviceEntry { aisles, ..device("new", "a") },
-        DeviceEntry { group: Some(group_id("b")), ..bare_device("d2") },
+        moved("d2", "b", None),
         DeviceEntry { enabled: Some(false), ..bare_device("d1") },
     ];
     let fleet = Fleet { devices, ..Fleet::default() };
@@ -150,7 +150,7 @@ async fn orders_are_stored_while_an_apply_writes_the_devices_of_their_group() {
     let applied = applying.await.unwrap().unwrap();
     let devices = applied.counts.devices;
     assert_eq!((devices.created, devices.changed), (1, 2));
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+    fixture.check().await;
 }
 
 /// A move to a time that is past is refused if an order of that time is stored between its check
@@ -159,12 +159,8 @@ async fn orders_are_stored_while_an_apply_writes_the_devices_of_their_group() {
 async fn a_late_move_is_checked_again_under_the_locks() {
     let fixture = TestStore::with_fleet_on(TestData::postgres()).await;
     let lock = fixture.data.hold("lock table aisles in exclusive mode").await;
-    let moves = DeviceEntry {
-        group: Some(group_id("b")),
-        since: Some(UnixMs(500)),
-        aisles: Some(vec![aisle("1", "p", 3)]),
-        ..bare_device("d2")
-    };
+    let aisles = Some(vec![aisle("1", "p", 3)]);
+    let moves = DeviceEntry { aisles, ..moved("d2", "b", Some(500)) };
     let fleet = Fleet { devices: vec![moves], ..Fleet::default() };
     let applying = apply_up_to_the_aisles(&fixture, fleet).await;
     fixture.receive_new(vec![order("o2", "d2", 500)]).await;

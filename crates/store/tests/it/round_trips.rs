@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::order::{PayStatus, ShipmentStatus};
-use kiosque_model::{ActedBy, Day, GroupId, UnixMs};
+use kiosque_model::{ActedBy, Day};
 use kiosque_store::{
     FleetSalesQuery, Incoming, Listing, NewHashes, OnlineSince, OrderFilter, OrderOutcome,
     OrdersOf, ReceiveOptions,
 };
-use kiosque_testkit::entries::{aisle, bare_device, device, group, order, rate, sale, sold};
+use kiosque_testkit::entries::{aisle, device, group, moved, order, rate, sale, sold};
 use kiosque_testkit::{NOW, clock_at, no_owners};
 
 use super::relay::Relay;
@@ -83,9 +83,7 @@ async fn add_groups(counted: &Requests, prefix: &str, count: usize) {
         ..device(&format!("d-{id}"), id)
     });
     let (groups, devices) = (ids.iter().map(|id| group(id)).collect(), devices.collect());
-    let fleet = Fleet { groups, devices, ..Fleet::default() };
-    let by = ActedBy::command(NOW);
-    counted.store.fleet().apply(fleet, NewHashes::new(), by, &clock_at(NOW)).await.unwrap();
+    counted.fixture.apply(Fleet { groups, devices, ..Fleet::default() }).await.unwrap();
 }
 
 /// Stores a sale of the device of each group, and an order that is none.
@@ -164,10 +162,8 @@ async fn a_page_over_all_groups_is_a_fixed_number_of_round_trips() {
     let counted = Requests::through(Relay::to).await;
     add_groups(&counted, "few", 3).await;
     // One of them has moved, so that the sales of an earlier group count.
-    let moved = DeviceEntry { group: GroupId::parse("few1").ok(), ..bare_device("d-few0") };
-    let fleet = Fleet { devices: vec![moved], ..Fleet::default() };
-    let by = ActedBy::command(NOW.plus_ms(-1));
-    counted.store.fleet().apply(fleet, NewHashes::new(), by, &clock_at(NOW)).await.unwrap();
+    let devices = vec![moved("d-few0", "few1", None)];
+    counted.fixture.apply_at(Fleet { devices, ..Fleet::default() }, NOW).await.unwrap();
     let few = of_pages(&counted, &[("few", 3)]).await;
     add_groups(&counted, "many", 57).await;
     let many = of_pages(&counted, &[("few", 3), ("many", 57)]).await;
@@ -206,15 +202,7 @@ async fn a_filter_that_few_orders_match_takes_few_round_trips() {
 #[tokio::test]
 async fn orders_of_a_moved_device_take_no_round_trip_each() {
     let counted = Requests::through(Relay::to).await;
-    let (group, since) = (GroupId::parse("b").ok(), Some(UnixMs(500)));
-    let devices = vec![DeviceEntry { group, since, ..bare_device("d1") }];
-    let fleet = Fleet { devices, ..Fleet::default() };
-    counted
-        .store
-        .fleet()
-        .apply(fleet, NewHashes::new(), ActedBy::command(NOW), &clock_at(NOW))
-        .await
-        .unwrap();
+    counted.fixture.apply_devices(vec![moved("d1", "b", Some(500))]).await;
     let owners = no_owners();
     let mut round = 0;
     let mut turns = async |device: &str, count: i64| {

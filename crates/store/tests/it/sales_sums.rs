@@ -4,7 +4,6 @@ mod fleet_sales;
 
 use std::sync::Arc;
 
-use kiosque_model::fleet::Fleet;
 use kiosque_model::sales::{DeviceSales, Sale, Turnover};
 use kiosque_model::{ActedBy, Claim, Day, DeviceCode, Minor, PresentedToken, UnixMs};
 use kiosque_store::{
@@ -112,7 +111,7 @@ async fn a_name_without_a_sale_remains_until_the_next_sale() {
     ] {
         receive(&fixture.store, vec![change]).await;
         assert_eq!(fixture.query("select goods_name from goods_names"), [name]);
-        assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0], "{name}");
+        assert_eq!(fixture.differences().await, [""; 0], "{name}");
     }
     // The same of one batch, whose last version of a sale counts.
     let batch = [
@@ -161,7 +160,7 @@ async fn a_day_of_all_devices_and_products_is_a_row() {
     }
     let rows = |table: &str| fixture.query(&format!("select count(*) from {table}")).concat();
     assert_eq!(["sales_by_day", "sales_by_device"].map(rows), ["360", "360"]);
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+    fixture.check().await;
     let session = fixture.log_in("ops").await.unwrap();
     assert_eq!(best(&fixture.store, &session, &[]).await, [("p".to_owned(), 1_440, 2)]);
     assert_eq!(best(&fixture.store, &session, &["d2"]).await, [("p".to_owned(), 720, 1)]);
@@ -179,7 +178,7 @@ async fn the_devices_of_a_large_group_are_counted_together() {
     let fixture = TestStore::with_fleet().await;
     let codes: Vec<String> = (0..300).map(|number| format!("m{number:04}")).collect();
     let devices = codes.iter().map(|code| device(code, "a")).collect();
-    fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    fixture.apply_devices(devices).await;
     let sales = codes.iter().enumerate().map(|(number, code)| {
         sale_on(&format!("o{number}"), code, i64::try_from(number % 2).unwrap())
     });
@@ -188,7 +187,7 @@ async fn the_devices_of_a_large_group_are_counted_together() {
     assert_eq!(best(&fixture.store, &session, &[]).await, [("p".to_owned(), 600, 300)]);
     let rows = "select count(*) from sales_by_device";
     assert_eq!(fixture.query(rows), ["4"], "two days of two blocks");
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+    fixture.check().await;
 }
 
 /// A node knows the numbers of devices that filters have found. A device that is deleted and
@@ -198,7 +197,7 @@ async fn a_filter_finds_a_device_that_got_another_number() {
     let fixture = TestStore::with_fleet().await;
     let apply = async || {
         let devices = vec![device("d9", "a")];
-        fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+        fixture.apply_devices(devices).await;
     };
     apply().await;
     let session = fixture.log_in("ops").await.unwrap();

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use kiosque_model::{Claim, LoginName, PresentedToken, Refusal, UnixMs};
-use kiosque_store::{Refused, Store};
-use kiosque_testkit::{TestData, TestStore, open, origin};
+use kiosque_model::{Claim, PresentedToken, Refusal, UnixMs};
+use kiosque_store::Refused;
+use kiosque_testkit::{TestData, TestStore, origin};
 
 /// The validity of a token.
 const VALIDITY: Duration = Duration::from_secs(30);
@@ -13,7 +13,6 @@ const VALIDITY: Duration = Duration::from_secs(30);
 /// A session of `ops` that expires some seconds after a base.
 struct Clocked {
     fixture: TestStore,
-    store: Store,
     base_ms: i64,
 }
 
@@ -29,8 +28,7 @@ impl Clocked {
             .parse()
             .unwrap(),
         };
-        let store = fixture.store.clone();
-        Clocked { fixture, store, base_ms }
+        Clocked { fixture, base_ms }
     }
 
     fn at(&self, seconds: i64) -> UnixMs {
@@ -38,25 +36,23 @@ impl Clocked {
     }
 
     async fn log_in(&self, at: i64, until: i64) -> PresentedToken {
-        let name = LoginName::parse("ops").unwrap();
-        let credentials = self.store.sessions().credentials(&name).await.unwrap().unwrap();
         let origin = origin("127.0.0.1", self.at(at));
-        let opened = self
-            .store
-            .sessions()
-            .log_in(credentials, [7; 32], self.at(until), origin)
-            .await
-            .unwrap();
-        PresentedToken::read(opened.token.reveal().as_bytes()).unwrap()
+        self.fixture.log_in_until("ops", 7, self.at(until), origin).await.unwrap()
     }
 
     async fn observe(&self, seconds: i64) -> u64 {
-        self.store.sessions().observe_time(self.at(seconds), VALIDITY).await.unwrap()
+        self.fixture.store.sessions().observe_time(self.at(seconds), VALIDITY).await.unwrap()
     }
 
     /// Returns whether a token is valid.
     async fn is_valid(&self, token: &PresentedToken, at: i64) -> bool {
-        match self.store.sessions().prove(Claim { token: token.clone(), now: self.at(at) }).await {
+        match self
+            .fixture
+            .store
+            .sessions()
+            .prove(Claim { token: token.clone(), now: self.at(at) })
+            .await
+        {
             Ok(()) => true,
             Err(Refused::Refusal(Refusal::TokenInvalid)) => false,
             Err(refused) => panic!("{refused:?}"),
@@ -64,7 +60,7 @@ impl Clocked {
     }
 
     async fn restart(&mut self) {
-        self.store = open(&self.fixture.data, None).await.unwrap();
+        self.fixture = self.fixture.again().await;
     }
 }
 
@@ -92,7 +88,7 @@ async fn a_restart_does_not_forget_the_time() {
     let token = clocked.log_in(0, 10).await;
     clocked.observe(20).await;
     clocked.observe(40).await;
-    clocked.store.sessions().store_time().await.unwrap();
+    clocked.fixture.store.sessions().store_time().await.unwrap();
     clocked.restart().await;
     assert_eq!(clocked.observe(2).await, 1);
     assert!(!clocked.is_valid(&token, 2).await);
@@ -116,7 +112,7 @@ async fn a_session_of_a_clock_that_was_ahead_ends_when_it_is_set_back() {
     // The same after a restart.
     let ahead = clocked.log_in(41, 71).await;
     clocked.observe(41).await;
-    clocked.store.sessions().store_time().await.unwrap();
+    clocked.fixture.store.sessions().store_time().await.unwrap();
     clocked.restart().await;
     assert_eq!(clocked.observe(1).await, 1);
     assert!(!clocked.is_valid(&ahead, 1).await);
@@ -136,7 +132,7 @@ async fn a_session_that_has_expired_while_nothing_can_be_written_stays_ended() {
     clocked.fixture.data.execute(
         "create trigger full before update on counters begin select raise(abort, 'full'); end",
     );
-    clocked.store.sessions().observe_time(clocked.at(60), VALIDITY).await.unwrap_err();
+    clocked.fixture.store.sessions().observe_time(clocked.at(60), VALIDITY).await.unwrap_err();
     clocked.fixture.data.execute("drop trigger full");
     assert_eq!(clocked.observe(2).await, 1);
     assert!(!clocked.is_valid(&token, 2).await);

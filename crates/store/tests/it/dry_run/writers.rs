@@ -35,7 +35,7 @@ async fn a_dry_run_stops_no_writer() {
     let orders = vec![order("o2", "d1", 7), order("o1", "d1", 8), order("n1", "e1", 9)];
     fixture.receive_new(orders).await;
     let renamed = DeviceEntry { name: Some("Elsewhere".to_owned()), ..bare_device("d1") };
-    fixture.apply(Fleet { devices: vec![renamed], ..Fleet::default() }).await.unwrap();
+    fixture.apply_devices(vec![renamed]).await;
     fixture.apply(Fleet { groups: vec![group("c")], ..Fleet::default() }).await.unwrap();
     assert_eq!(fixture.store.upkeep().archive(UnixMs(8), NOW).await.unwrap().orders, 2);
     assert_eq!(
@@ -58,7 +58,7 @@ async fn a_dry_run_stops_no_writer() {
     assert_eq!(tried.received[0], [OrderOutcome::Accepted, OrderOutcome::Accepted]);
     let ids = "select order_id from orders order by order_id";
     assert_eq!(fixture.query(ids), ["n1", "o0", "o1", "o2"]);
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+    fixture.check().await;
 }
 
 /// The log of a dry run begins as the database's log is: full, copied to the file, or begun again.
@@ -92,7 +92,7 @@ async fn checkpoints_do_not_reach_a_dry_run() {
         drop(store);
         let stored = 2_000 * (round + 1);
         assert_eq!(fixture.query(last_seq), [stored.to_string()], "{kind}");
-        assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0], "{kind}");
+        assert_eq!(fixture.differences().await, [""; 0], "{kind}");
     }
 }
 

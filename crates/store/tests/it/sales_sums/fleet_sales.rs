@@ -10,7 +10,7 @@ use kiosque_model::fleet::Fleet;
 use kiosque_model::sales::{DeviceSales, FleetSales, ProductRank, Rate, Turnover};
 use kiosque_model::{Claim, Currency, Day, GroupId, Need, PresentedToken, UnixMs, Zone};
 use kiosque_store::{DashboardQuery, DatedRate, FleetSalesQuery, Incoming, OnlineSince};
-use kiosque_testkit::entries::{device, group, group_id, order};
+use kiosque_testkit::entries::{beat, device, group, group_id, order};
 use kiosque_testkit::{Rng, TestData, TestStore, open, seed};
 use tokio::task::JoinSet;
 
@@ -165,10 +165,6 @@ async fn fleet_sales_of_a_zone_are_the_reports() {
 #[tokio::test]
 async fn devices_that_are_not_online_are_named() {
     let fixture = TestStore::with_fleet().await;
-    let beat = |device: &str, at| kiosque_store::Heartbeat {
-        device_code: kiosque_model::DeviceCode::parse(device).unwrap(),
-        at,
-    };
     let beats = vec![beat("d1", NOW), beat("e1", NOW.plus_ms(-1))];
     assert_eq!(fixture.store.intake().record_heartbeats(beats).await.unwrap(), []);
     let days = [Day(0), Day(0), Day(1)];
