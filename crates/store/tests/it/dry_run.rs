@@ -12,8 +12,8 @@ use kiosque_store::{
     OrderOutcome, OwnerDifference, ReceiveOptions, Returning, Store, WhenAbsent,
 };
 use kiosque_testkit::entries::{
-    account, aisle, bare_account, bare_device, bare_order, device, group, group_id, order, product,
-    rate, rendered,
+    account, aisle, bare_account, bare_device, bare_order, device, group, group_id, moved, order,
+    product, rate, rendered,
 };
 use kiosque_testkit::{NOW, Rng, TestData, TestStore, clock_at, no_owners, open_options, seed};
 
@@ -37,7 +37,7 @@ fn fleet() -> Fleet {
         ],
         devices: vec![
             DeviceEntry { aisles, ..bare_device("d1") },
-            DeviceEntry { group: Some(group_id("b")), ..bare_device("d2") },
+            moved("d2", "b", None),
             device("c1", "c"),
             bare_device("e1"),
         ],
@@ -101,7 +101,7 @@ async fn a_dry_run_has_the_results_of_its_operations_and_stores_nothing() {
     let applied = Applied { differences: Vec::new(), unnamed: Vec::new(), ..tried.applied };
     let tried = Results { applied, ..tried };
     assert_eq!(results(&fixture.store).await, tried);
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+    fixture.check().await;
 }
 
 /// An operation that fails changes nothing, and those before it remain in the dry run.
@@ -153,21 +153,7 @@ async fn the_differences_of_a_fleet_are_listed_by_entry_and_field() {
             format!("{} {} new={}: {}", entry.kind, entry.id, entry.is_new, parts.join("; "))
         })
         .collect();
-    assert_eq!(
-        lines,
-        [
-            "group c new=true: name \"Group c\"; active true",
-            "account new new=true: display_name \"new\"; third_party_api true; enabled true; \
-             groups [\"a\"]",
-            "account ops new=false: enabled true -> false; groups [\"a\", \"b\"] -> [\"b\"]",
-            "product p new=false: name \"Product p\" -> \"Other\"",
-            "product q new=true: name \"Product q\"; currency \"EUR\"; default_price 250",
-            "device d1 new=false: new aisle 1 p at 100, stock 3 of 10; \
-             new aisle 2 q at 100, stock 4 of 10",
-            "device d2 new=false: owner Some(\"a\") -> b at true",
-            "device c1 new=true: owner None -> c at false; name \"Device c1\"; enabled true",
-        ]
-    );
+    insta::assert_snapshot!(lines.join("\n"));
     let aisles = vec![
         kiosque_model::fleet::Aisle { price: Minor(120), ..aisle("2", "q", 4) },
         aisle("1", "p", 1),
@@ -282,10 +268,9 @@ async fn a_dry_run_has_the_outcomes_of_the_run() {
     println!("seed {seed}");
     let mut random = Rng::seeded(seed);
     let fixture = TestStore::with_fleet().await;
-    let moved = DeviceEntry { group: Some(group_id("b")), ..bare_device("d2") };
     let stored: Vec<_> = (0..3).map(|_| random_batch(&mut random)).collect();
     outcomes(&fixture.store, &stored).await;
-    fixture.apply(Fleet { devices: vec![moved], ..Fleet::default() }).await.unwrap();
+    fixture.apply_devices(vec![moved("d2", "b", None)]).await;
     outcomes(&fixture.store, &stored[1..]).await;
     let batches: Vec<_> = (0..8).map(|_| random_batch(&mut random)).collect();
     let before = fixture.rows();

@@ -3,173 +3,43 @@
 mod sums;
 
 use kiosque_model::UnixMs;
-use kiosque_model::fleet::{DeviceEntry, Fleet};
-use kiosque_testkit::entries::{aisle, bare_device, group_id, order};
+use kiosque_model::fleet::DeviceEntry;
+use kiosque_testkit::entries::{aisle, bare_device, moved, order};
 use kiosque_testkit::{NOW, TestData, TestStore};
 
-/// A planted difference, and the report of it.
-const PLANTED: &[(&str, &[&str])] = &[
-    (
-        "delete from orders where order_id = 'o3'",
-        &["group a, device d1: the ledger has sequence 1 to 5, 4 orders are stored"],
-    ),
-    (
-        "update ledger set last_seq = 6 where device_code = 'd1'",
-        &["group a, device d1: the ledger has sequence 1 to 6, 5 orders are stored"],
-    ),
-    (
-        "update ledger set last_seq = 1 where device_code = 'd2'",
-        &["group a, device d2: the ledger has sequence 1 to 1, 0 orders are stored"],
-    ),
-    (
-        "update ledger set first_seq = 0 where device_code = 'd1'",
-        &["group a, device d1: the ledger has sequence 0 to 5, 5 orders are stored"],
-    ),
-    (
-        "update orders set seq = 9 where order_id = 'o5'",
-        &[
-            "group a, device d1: the ledger has sequence 1 to 5, orders 1 to 9",
-            "group a, device d1, order o5: its checksum does not match its columns and its record",
-        ],
-    ),
-    (
-        "update ledger set archived_seq = 6 where device_code = 'd1'",
-        &["group a, device d1: the archive boundary 6 is outside of sequence 1 to 5"],
-    ),
-    (
-        "update ledger set archived_seq = -1 where device_code = 'd1'",
-        &["group a, device d1: the archive boundary -1 is outside of sequence 1 to 5"],
-    ),
-    (
-        "update devices set total_curr_stock = 7 where device_code = 'd1'",
-        &["device d1: stock 7 is stored, its aisles hold 5"],
-    ),
-    (
-        "delete from aisles where aisle_code = '2'",
-        &[
-            "device d1: stock 5 is stored, its aisles hold 2",
-            "device d1: the stored aisle hierarchy does not match its aisles",
-        ],
-    ),
-    (
-        "update products set goods_name = 'x' where goods_id = 'p'",
-        &["device d1: the stored aisle hierarchy does not match its aisles"],
-    ),
-    (
-        "update orders set change_no = 99 where order_id = 'o1'",
-        &[
-            "group a: an order has change number 99, the counter is at 5",
-            "group a, device d1, order o1: its checksum does not match its columns and its record",
-        ],
-    ),
-    (
-        "update group_changes set last_change_no = 4 where last_change_no = 5",
-        &["group a: an order has change number 5, the counter is at 4"],
-    ),
-    (
-        "delete from group_changes where last_change_no = 1",
-        &["group b: an order has change number 1, the counter is at 0"],
-    ),
-    (
-        "delete from group_histories where group_no = 1",
-        &["group a: an order has change number 1, which no history includes"],
-    ),
-    (
-        "update group_histories set first_change_no = 2 where group_no = 1",
-        &["group a: an order has change number 1, which no history includes"],
-    ),
-    (
-        "delete from ledger where device_code = 'd1'",
-        &[
-            "group a: 5 orders are stored, 0 belong to a ledger",
-            "group a, device d1: the group owns the device and has no ledger of it",
-        ],
-    ),
-    (
-        "delete from ledger where device_code = 'd2'",
-        &["group a, device d2: the group owns the device and has no ledger of it"],
-    ),
-    (
-        "update ledger set device_no = 99 where device_code = 'd2'",
-        &["group a, device d2: the ledger has device number 99, the device has number 2"],
-    ),
-    (
-        "update device_owners set device_no = 99 where device_code = 'd2'",
-        &[
-            "device d2: it has no owner",
-            "group a, device d2: the owners have device number 99, the device has number 2",
-        ],
-    ),
-    (
-        "insert into ledger
-            (group_no, device_code, device_no, since_ms, first_seq, archived_seq, last_seq)
-        select group_no, 'd9', 9, 0, 1, 0, 0 from groups where group_id = 'b'",
-        &[
-            "group b, device d9: the ledger has no orders, and the group never owns the device",
-            "group b, device d9: the ledger has device number 9, the device does not exist",
-        ],
-    ),
-    (
-        "update device_owners set since_ms = 5 where device_code = 'd2'",
-        &[
-            "device d2: the owners until 1970-01-01T00:00:00.000Z are known, the next one begins \
-             at 1970-01-01T00:00:00.005Z",
-            "group a, device d2: the ledger begins at 1970-01-01T00:00:00.000Z, the group \
-             owns the device from 1970-01-01T00:00:00.005Z on",
-            "group a: 2 devices are counted from 1970-01-01T00:00:00.000Z on, 2 are listed \
-             from 1970-01-01T00:00:00.005Z on",
-        ],
-    ),
-    (
-        "update ledger set since_ms = 5 where device_code = 'd2'",
-        &["group a, device d2: the ledger begins at 1970-01-01T00:00:00.005Z, the group \
-             owns the device from 1970-01-01T00:00:00.000Z on"],
-    ),
-    (
-        "update devices set enabled = false where device_code = 'd2'",
-        &["group a, device d2: it is listed, the device is not enabled"],
-    ),
-    (
-        "update device_owners set listed = false where device_code = 'd2'",
-        &[
-            "group a, device d2: it is not listed, the device is enabled",
-            "group a: 2 devices are counted from 1970-01-01T00:00:00.000Z on, 1 are listed \
-             from 1970-01-01T00:00:00.000Z on",
-        ],
-    ),
-    (
-        "update ledger set device_name = 'x' where device_code = 'd2'",
-        &["group a, device d2: the name \"x\" is stored, the device is called \"Device d2\""],
-    ),
-    (
-        "delete from device_owners where device_code = 'e1'",
-        &[
-            "device e1: it has no owner",
-            "group b: 1 devices are counted from 1970-01-01T00:00:00.000Z on, 0 are listed \
-             from 1970-01-01T00:00:00.000Z on",
-        ],
-    ),
-    (
-        "update group_changes set devices = 9 where devices = 2",
-        &["group a: 9 devices are counted from 1970-01-01T00:00:00.000Z on, 2 are listed \
-             from 1970-01-01T00:00:00.000Z on"],
-    ),
-    (
-        "update device_owners set until_ms = 500 where device_code = 'd2'",
-        &[
-            "device d2: it has no owner",
-            "group a: 2 devices are counted from 1970-01-01T00:00:00.000Z on, 1 are listed \
-             from 1970-01-01T00:00:00.500Z on",
-        ],
-    ),
-    (
-        "update orders set device_no = 2 where order_id = 'o5'",
-        &[
-            "group a, device d1: the ledger has sequence 1 to 5, 4 orders are stored",
-            "group a, device d2: the ledger has sequence 1 to 0, 1 orders are stored",
-            "group a, device d2, order o5: its checksum does not match its columns and its record",
-        ],
-    ),
+/// Statements that plant differences.
+const PLANTED: [&str; 29] = [
+    "delete from orders where order_id = 'o3'",
+    "update ledger set last_seq = 6 where device_code = 'd1'",
+    "update ledger set last_seq = 1 where device_code = 'd2'",
+    "update ledger set first_seq = 0 where device_code = 'd1'",
+    "update orders set seq = 9 where order_id = 'o5'",
+    "update ledger set archived_seq = 6 where device_code = 'd1'",
+    "update ledger set archived_seq = -1 where device_code = 'd1'",
+    "update devices set total_curr_stock = 7 where device_code = 'd1'",
+    "delete from aisles where aisle_code = '2'",
+    "update products set goods_name = 'x' where goods_id = 'p'",
+    "update orders set change_no = 99 where order_id = 'o1'",
+    "update group_changes set last_change_no = 4 where last_change_no = 5",
+    "delete from group_changes where last_change_no = 1",
+    "delete from group_histories where group_no = 1",
+    "update group_histories set first_change_no = 2 where group_no = 1",
+    "delete from ledger where device_code = 'd1'",
+    "delete from ledger where device_code = 'd2'",
+    "update ledger set device_no = 99 where device_code = 'd2'",
+    "update device_owners set device_no = 99 where device_code = 'd2'",
+    "insert into ledger
+        (group_no, device_code, device_no, since_ms, first_seq, archived_seq, last_seq)
+    select group_no, 'd9', 9, 0, 1, 0, 0 from groups where group_id = 'b'",
+    "update device_owners set since_ms = 5 where device_code = 'd2'",
+    "update ledger set since_ms = 5 where device_code = 'd2'",
+    "update devices set enabled = false where device_code = 'd2'",
+    "update device_owners set listed = false where device_code = 'd2'",
+    "update ledger set device_name = 'x' where device_code = 'd2'",
+    "delete from device_owners where device_code = 'e1'",
+    "update group_changes set devices = 9 where devices = 2",
+    "update device_owners set until_ms = 500 where device_code = 'd2'",
+    "update orders set device_no = 2 where order_id = 'o5'",
 ];
 
 /// A device with five orders, two of them archived, and a stock of 5.
@@ -177,7 +47,7 @@ async fn fixture() -> TestStore {
     let fixture = TestStore::with_fleet().await;
     let aisles = Some(vec![aisle("1", "p", 2), aisle("2", "p", 3)]);
     let devices = vec![DeviceEntry { aisles, ..bare_device("d1") }];
-    fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    fixture.apply_devices(devices).await;
     let ids = ["o1", "o2", "o3", "o4", "o5"];
     fixture.receive_new((10..).zip(ids).map(|(at, id)| order(id, "d1", at)).collect()).await;
     fixture.receive_new(vec![order("f1", "e1", 10)]).await;
@@ -196,15 +66,13 @@ async fn data_that_is_whole_has_no_differences() {
 /// Exactly the planted differences are named.
 #[tokio::test]
 async fn each_planted_difference_is_named() {
-    for (planted, differences) in PLANTED {
+    let mut shown = String::new();
+    for planted in PLANTED {
         let fixture = fixture().await;
         fixture.tamper(planted);
-        assert_eq!(
-            fixture.store.upkeep().verify().await.unwrap().differences,
-            *differences,
-            "{planted}"
-        );
+        shown += &format!("{planted}\n  {}\n", fixture.differences().await.join("\n  "));
     }
+    insta::assert_snapshot!(shown);
 }
 
 /// Orders with the same id are a difference if they are of one device, which moved, and none if
@@ -212,18 +80,17 @@ async fn each_planted_difference_is_named() {
 #[tokio::test]
 async fn an_order_of_a_device_that_two_groups_have_is_named() {
     let fixture = fixture().await;
-    let entry = DeviceEntry { group: Some(group_id("b")), ..bare_device("d1") };
-    fixture.apply(Fleet { devices: vec![entry], ..Fleet::default() }).await.unwrap();
+    fixture.apply_devices(vec![moved("d1", "b", None)]).await;
     let at = NOW.0 + 1;
     fixture.receive_new(vec![order("n1", "d1", at), order("n2", "d1", at)]).await;
     fixture.receive_new(vec![order("o3", "e1", at)]).await;
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+    fixture.check().await;
     fixture.tamper("update orders set order_id = 'o4' where order_id = 'n2'");
     let differences = [
         "device d1: order o4 is stored in group b and in group a",
         "group b, device d1, order o4: its checksum does not match its columns and its record",
     ];
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, differences);
+    assert_eq!(fixture.differences().await, differences);
 }
 
 /// Every record that cannot be read is named, and the rest is checked.
@@ -243,11 +110,7 @@ async fn each_damaged_record_is_named_and_the_rest_is_checked() {
             "group b, device e1: the ledger has sequence 1 to 2, 1 orders are stored".to_owned(),
             format!("group b, device e1, order f1: {error}"),
         ];
-        assert_eq!(
-            fixture.store.upkeep().verify().await.unwrap().differences,
-            differences,
-            "{damage}"
-        );
+        assert_eq!(fixture.differences().await, differences, "{damage}");
     }
 }
 
@@ -259,7 +122,7 @@ async fn an_order_whose_columns_cannot_be_read_is_reported_and_the_rest_is_check
     fixture.receive_new(orders).await;
     fixture.tamper("update orders set order_id = cast(x'ff' as text) where order_id = 'o1'");
     fixture.tamper("update orders set record = x'00' where order_id = 'o2'");
-    let differences = fixture.store.upkeep().verify().await.unwrap().differences;
+    let differences = fixture.differences().await;
     let starts = ["group a: an order cannot be read: ", "group a, device d1, order o2: "];
     for start in starts {
         assert!(differences.iter().any(|it| it.starts_with(start)), "{start} {differences:#?}");
@@ -284,7 +147,7 @@ async fn the_integrity_check_of_the_database_file_is_part_of_it() {
         where name in ('orders_change', 'orders_sale');
         pragma schema_version = 1000"
     ));
-    let differences = fixture.store.upkeep().verify().await.unwrap().differences;
+    let differences = fixture.differences().await;
     let is_named =
         |it: &String| it.starts_with("the database file: ") && it.contains("orders_change");
     assert!(differences.iter().any(is_named), "{differences:#?}");
