@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use crate::KIOSQUE;
 use crate::fleet::{fleet, order};
-use crate::kill_9::copy_data;
 
 /// The violation of a cursor of changes that the data has lost.
 const LOST: &str = "after must be the value of next in an answer for the selected group; if it is, \
@@ -105,27 +104,6 @@ impl Service {
     }
 }
 
-/// ORD-28: neither a restart of the server nor a command that stores orders next to it, or between,
-/// ends a cursor.
-#[test]
-fn a_follower_goes_on_after_restarts_and_commands() {
-    let mut service = Service::new();
-    service.post("a b c d");
-    let (middle, seen) = service.read(&Value::Null, 3);
-    assert_eq!(seen, "a b c");
-    let (end, _) = service.read(&middle, 10);
-    service.import("e");
-    service.post("f");
-    service.stop();
-    service.import("g");
-    service.start();
-    let (later, _) = service.read(&end, 10);
-    service.post("h i");
-    assert_eq!(service.read(&middle, 20).1, "d e f g h i");
-    assert_eq!(service.read(&end, 20).1, "e f g h i");
-    assert_eq!(service.read(&later, 20).1, "h i");
-}
-
 /// ORD-28: after a backup has replaced the data, a cursor of the lost changes is refused before
 /// there are other changes, while there are fewer, and once there are more than were lost; also if
 /// a command stored the first of them.
@@ -161,30 +139,4 @@ fn a_follower_of_lost_changes_is_refused_after_a_restore() {
     }
     service.assert_refused(&lost);
     assert_eq!(service.read(&Value::Null, 20).1, "a b c d e f new1 g new2 new3");
-}
-
-/// ORD-28: the same for a copy of the whole directory, made while the service was stopped, and used
-/// twice.
-#[test]
-fn a_follower_of_lost_changes_is_refused_after_the_directory_was_replaced() {
-    let mut service = Service::new();
-    service.post("a b c");
-    let (end, _) = service.read(&Value::Null, 10);
-    service.stop();
-    let (data, copy) = (service.sandbox.data(), service.sandbox.path("copy"));
-    copy_data(&data, &copy);
-    let mut refused = Vec::new();
-    for round in 0..3 {
-        service.start();
-        service.post(&format!("r{round}-4 r{round}-5"));
-        for cursor in &refused {
-            service.assert_refused(cursor);
-        }
-        let (lost, seen) = service.read(&end, 10);
-        assert_eq!(seen, format!("r{round}-4 r{round}-5"));
-        refused.push(lost);
-        service.stop();
-        fs::remove_dir_all(&data).unwrap();
-        copy_data(&copy, &data);
-    }
 }
