@@ -22,7 +22,7 @@ fn most_commands_create_no_data() {
          ZONE` or `kiosque apply`\n",
         directory.display()
     );
-    let commands: [&[&str]; 15] = [
+    let commands: [&[&str]; 16] = [
         &SERVE,
         &["import", "orders", "orders.ndjson"],
         &["import", "rates", "rates.csv"],
@@ -31,6 +31,7 @@ fn most_commands_create_no_data() {
         &["backup", "copy.db"],
         &["operator-key", "create", "tills"],
         &["operator-key", "list"],
+        &["operator-key", "revoke", "till"],
         &["status"],
         &["group", "list"],
         &["account", "list"],
