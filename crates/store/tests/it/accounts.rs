@@ -67,25 +67,6 @@ async fn what_is_taken_away_during_a_login_counts() {
     }
 }
 
-/// A new account needs a password.
-#[tokio::test]
-async fn a_new_account_needs_a_password() {
-    let fixture = TestStore::with_fleet().await;
-    let fleet = accounts(vec![bare_account("new")]);
-    match fixture
-        .store
-        .fleet()
-        .apply(fleet, NewHashes::new(), ActedBy::command(NOW), &clock_at(NOW))
-        .await
-    {
-        Err(ApplyError::Invalid(errors)) => {
-            let error = "account new: password or password_hash: required for a new account";
-            assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), [error]);
-        }
-        other => panic!("{other:?}"),
-    }
-}
-
 /// Of two applies at once, the second one compares its password with the hash of the first.
 #[tokio::test]
 async fn a_password_that_changed_since_it_was_compared_is_compared_again() {

@@ -1,12 +1,11 @@
 //! Applying a fleet is declarative and repeatable: entries are created or changed, absent ones
-//! stay, a list in an entry replaces the whole list, and an error anywhere names the entry and
-//! applies nothing.
+//! stay, and a list in an entry replaces the whole list.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use kiosque_contract::{ChangeCounts, FleetCounts};
-use kiosque_model::fleet::{AccountEntry, Aisle, DeviceEntry, Fleet, GroupEntry, ProductEntry};
+use kiosque_model::fleet::{Aisle, DeviceEntry, Fleet, GroupEntry, ProductEntry};
 use kiosque_model::{ActedBy, Currency, Minor};
 use kiosque_store::{Applied, LockedGroups, NewHashes, OrderOutcome, ReceiveOptions};
 use kiosque_testkit::entries::{
@@ -122,66 +121,6 @@ async fn each_change_of_each_kind_is_counted_and_the_rest_stays() {
     }
 }
 
-/// A list in an entry replaces the whole list.
-#[tokio::test]
-async fn a_list_replaces_the_whole_list() {
-    let fixture = TestStore::new().await;
-    fixture.apply(one_of_each()).await.unwrap();
-    let aisles = Some(vec![aisle("2", "p", 9)]);
-    let devices = vec![DeviceEntry { aisles, ..bare_device("d") }];
-    fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
-    assert_eq!(fixture.query("select aisle_code, curr_stock from aisles"), ["2|9"]);
-    assert_eq!(fixture.query("select total_curr_stock from devices"), ["9"]);
-}
-
-/// An error anywhere (unknown group, bad currency, duplicate, NUL) names the entry and applies
-/// nothing; all errors are reported at once.
-#[tokio::test]
-async fn an_error_anywhere_is_named_and_nothing_is_applied() {
-    let fixture = TestStore::with_fleet().await;
-    let mut fleet = Fleet {
-        groups: vec![group("new"), GroupEntry { id: group_id("x"), name: None, active: None }],
-        accounts: vec![
-            AccountEntry { enabled: Some(false), ..bare_account("ops") },
-            account("other", &["new", "nowhere"]),
-        ],
-        products: vec![product("q"), product("r"), product("s")],
-        devices: vec![
-            DeviceEntry { name: Some("renamed".to_owned()), ..bare_device("d1") },
-            device("z1", "nowhere"),
-            DeviceEntry { aisles: Some(vec![aisle("7", "unknown", 1)]), ..bare_device("d2") },
-            DeviceEntry { group: Some(group_id("a")), ..bare_device("z2") },
-            DeviceEntry { name: Some("z".to_owned()), ..bare_device("z3") },
-        ],
-    };
-    fleet.products[1].currency = None;
-    fleet.products[2].name = None;
-    assert_eq!(
-        fixture.errors(fleet).await,
-        [
-            "group x: name: required for a new group",
-            "product r: currency: required for a new product",
-            "product s: name: required for a new product",
-            "account other: groups: no group nowhere is known",
-            "device z1: group: no group nowhere is known",
-            "device d2: aisle 7: product: no product unknown is known",
-            "device z2: name: required for a new device",
-            "device z3: group: required for a new device",
-        ]
-    );
-}
-
-/// Entries may refer to others of the same fleet: groups and products are applied first.
-#[tokio::test]
-async fn entries_of_one_fleet_may_name_each_other() {
-    let fixture = TestStore::new().await;
-    let mut fleet = one_of_each();
-    fleet.groups.insert(0, group("b"));
-    fleet.devices.push(device("e", "b"));
-    let applied = fixture.apply(fleet).await.unwrap().counts;
-    assert_eq!((applied.groups, applied.devices), (counts(2, 0, 0), counts(2, 0, 0)));
-}
-
 /// An apply locks all groups that it changes in the order of their numbers, also groups in which it
 /// changes prices alone: while it waits for one, it has locked none with a higher number.
 #[tokio::test]
@@ -191,7 +130,7 @@ async fn groups_are_locked_in_the_order_of_their_numbers() {
         let aisles = Some(vec![Aisle { price: Minor(price), ..aisle("1", "p", 1) }]);
         vec![DeviceEntry { aisles, ..bare_device("d1") }]
     };
-    fixture.apply(Fleet { devices: priced(5), ..Fleet::default() }).await.unwrap();
+    fixture.apply_devices(priced(5)).await;
     let held = fixture.data.lock_group("a").await;
     let mut devices = priced(7);
     devices.push(DeviceEntry { enabled: Some(false), ..bare_device("e1") });
@@ -221,7 +160,7 @@ async fn groups_are_locked_in_the_order_of_their_numbers() {
     held.release().await;
     let applied = applying.await.unwrap().unwrap();
     assert_eq!(applied.counts.devices, counts(0, 2, 0));
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+    fixture.check().await;
 }
 
 /// Applies at the same time take effect one after the other, although each may have read the stored
@@ -250,5 +189,5 @@ async fn applies_at_the_same_time_are_made_one_after_the_other() {
     assert_eq!(devices, [counts(0, 0, 2), counts(1, 1, 0)]);
     let numbers = fixture.query("select count(*), count(distinct device_no) from devices");
     assert_eq!(numbers, ["4|4"]);
-    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+    fixture.check().await;
 }

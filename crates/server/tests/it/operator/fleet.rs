@@ -66,6 +66,7 @@ async fn every_error_is_returned_and_nothing_is_applied() {
             {"code": "D9", "group": "west", "aisle": [{"code": "1", "product": "x", "price": 1}]},
             {"code": "D8", "name": 8, "group": "g7"},
             {"code": "D8", "name": "Again", "group": "south"},
+            {"code": "D7", "name": "Seven"},
         ],
     });
     let reply = server.call_operator(FLEET_CALL, Some(&key), all.to_string()).await;

@@ -2,10 +2,10 @@
 
 use kiosque_model::ActedBy;
 use kiosque_model::audit::CommandRun;
-use kiosque_testkit::{ORDERS_CALL, OrderLine, Reply, TestServer};
+use kiosque_testkit::{FleetToml, ORDERS_CALL, OrderLine, Reply, START_MS, TestServer};
 use serde_json::{Value, json};
 
-use super::{FLEET_CALL, line, with_key};
+use super::{ACTIVITY, FLEET_CALL, line, with_key};
 
 /// The calls that read.
 pub(super) const READS: [&str; 11] = [
@@ -39,38 +39,90 @@ async fn pages(server: &TestServer, key: &str, call: &str) -> Vec<Value> {
     }
 }
 
+/// A device that has moved, and will move again, with an archived order.
+async fn moved(server: &TestServer) {
+    let aisle = |code: &str, stock: i64| {
+        format!("{{ code = \"{code}\", product = \"cola\", price = 250, stock = {stock} }}")
+    };
+    let fleet = FleetToml::new()
+        .group("g3", "Three")
+        .account("bob", &["g3", "g1"])
+        .product("tea", "Tea", "USD")
+        .device("D3", "Hall", "g3")
+        .with(&format!("aisle = [{}, {}]", aisle("2", 4), aisle("1", 3)));
+    server.apply(fleet).await.unwrap();
+    let order = |id, time| OrderLine::new(id, "D1", format!("2026-03-01 {time}")).to_string();
+    let move_to = async |group, since| {
+        let device = FleetToml::new().device("D1", "Lobby", group);
+        server.apply(device.with(&format!("since = \"{since}\""))).await.unwrap();
+    };
+    server.import_valid(order("o1", "08:00:00") + &order("o2", "08:30:00")).await;
+    let before = server.store.zone().parse("2026-03-01 08:15:00").unwrap();
+    server.store.upkeep().archive(before, server.now()).await.unwrap();
+    move_to("g2", "2026-03-01 09:00:00").await;
+    server.import_valid(order("o3", "09:30:00")).await;
+    move_to("g3", "2026-03-03 10:00:00").await;
+}
+
+/// Each list has its entries whatever the size of its pages.
 #[tokio::test]
-async fn lists_are_read_in_pages() {
-    let (server, key) = with_key("read,orders").await;
-    let orders: String = (0..3).map(|at| line(&format!("o{at}"), 100 + at)).collect();
-    assert_eq!(server.call_operator(ORDERS_CALL, Some(&key), orders).await.status, 200);
+async fn everything_is_listed_in_pages_of_any_size() {
+    let (server, key) = with_key("read,activity").await;
+    moved(&server).await;
+    let heartbeat = format!(r#"{{"deviceCode":"D1","timestamp":{}}}"#, START_MS - 60_000);
+    assert_eq!(server.call_operator(ACTIVITY, Some(&key), heartbeat).await.status, 200);
+    server
+        .set_rates(&[
+            ("JPY", "2026-01-07", "0.0067"),
+            ("EUR", "2026-01-20", "1"),
+            ("EUR", "2026-01-10", "1.10"),
+        ])
+        .await;
     server.log_in("ops").await;
     for _ in 0..3 {
         let by = ActedBy::run(CommandRun::default(), server.now());
         server.store.intake().begin_import(by).await.unwrap();
     }
-    for (call, field, keys) in [
-        ("accounts?limit=1", "account", &["ops"][..]),
-        ("sessions?limit=1", "account", &["ops"]),
-        ("groups?limit=1", "groupId", &["g1", "g2"]),
-        ("devices?limit=1", "deviceCode", &["D1", "D2"]),
-        ("devices?limit=1&groupId=g2", "deviceCode", &["D2"]),
-        ("products?limit=1", "goodsId", &["cola"]),
-        ("orders?limit=1", "orderId", &["o0", "o1", "o2"]),
-        ("orders?limit=2&deviceCode=D1&groupId=g1", "orderId", &["o0", "o1", "o2"]),
-        ("orders?deviceCode=D2", "orderId", &[]),
-        ("rates", "currency", &[]),
-        ("imports?limit=1", "importId", &["3", "2", "1"]),
-        ("imports", "importId", &["3", "2", "1"]),
+    let mut shown = String::new();
+    let mut show = |call: &str, entries: &mut [Value]| {
+        for entry in entries {
+            for of_the_run in
+                ["requestId", "version", "nodeTimestamps", "databaseBytes", "logBytes"]
+            {
+                entry.as_object_mut().unwrap().remove(of_the_run);
+            }
+            shown.push_str(&format!("{call} {entry}\n"));
+        }
+    };
+    for call in [
+        "accounts?",
+        "sessions?",
+        "groups?",
+        "devices?",
+        "devices?groupId=g2&",
+        "products?",
+        "rates?",
+        "imports?",
+        "orders?",
+        "orders?deviceCode=D1&groupId=g1&",
+        "orders?deviceCode=D2&",
     ] {
-        let entries = pages(&server, &key, call).await;
-        let found: Vec<&str> = entries.iter().map(|one| one[field].as_str().unwrap()).collect();
-        assert_eq!(found, keys, "{call}");
+        let mut entries = pages(&server, &key, &format!("{call}limit=1")).await;
+        for limit in [2, 100] {
+            assert_eq!(pages(&server, &key, &format!("{call}limit={limit}")).await, entries);
+        }
+        show(call, &mut entries);
     }
-    let status = get(&server, &key, "status").await.json;
-    assert_eq!((&status["orderCount"], &status["sessionCount"]), (&json!(3), &json!(1)));
-    let device = get(&server, &key, "device?deviceCode=D1").await.json;
-    assert_eq!((&device["groupId"], &device["orderCount"]), (&json!("g1"), &json!(3)));
+    for call in ["status", "device?deviceCode=D1", "device?deviceCode=D3"] {
+        show(call, &mut [get(&server, &key, call).await.json]);
+    }
+    // The planned move takes effect, and the session has ended.
+    server.set_clock("2026-03-03 10:00:00");
+    for call in ["status", "device?deviceCode=D1"] {
+        show(call, &mut [get(&server, &key, call).await.json]);
+    }
+    assert_eq!(pages(&server, &key, "sessions").await, [json!(0); 0]);
+    insta::assert_snapshot!("everything", shown);
 }
 
 /// Orders are those that integrators see, masked, with their owner; no answer has a hash.
