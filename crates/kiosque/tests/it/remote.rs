@@ -47,6 +47,20 @@ impl Place {
         place
     }
 
+    /// Starts a server, and logs the account `ops` in.
+    fn logged_in() -> Place {
+        let place = Place::new();
+        place.log_in();
+        place
+    }
+
+    /// Starts a server with orders of the device `N-1`, and logs the account `ops` in.
+    fn with_orders(count: usize) -> Place {
+        let place = Place::logged_in();
+        place.import("N-1", count);
+        place
+    }
+
     /// Writes a file with a password, for its owner alone.
     fn write_password(&self, name: &str, password: &str) -> String {
         let file = self.sandbox.file(name, format!("{password}\n"));

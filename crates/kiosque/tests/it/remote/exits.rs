@@ -137,8 +137,7 @@ fn refused_logins(place: &Place) -> i64 {
 /// AUTH-8: once a password was refused, commands fail without a request.
 #[test]
 fn a_refused_password_is_known_without_the_server() {
-    let mut place = Place::new();
-    place.log_in();
+    let mut place = Place::logged_in();
     place.run(&["logout"]).success();
     place.write_password("pw", "wrong");
     assert_eq!(place.run(&["whoami"]).status, 3);

@@ -180,10 +180,9 @@ fn a_restored_server_is_read_again() {
 /// devices that have left; both come back.
 #[test]
 fn what_was_taken_away_is_kept_and_marked() {
-    let place = Place::new();
+    let place = Place::logged_in();
     place.import("N-1", 2);
     place.import("S-1", 3);
-    place.log_in();
     place.run(&MIRROR).success();
     let marks = || {
         let groups = place.on_copy("select group_id, in_account from groups order by 1");
@@ -216,9 +215,8 @@ fn what_was_taken_away_is_kept_and_marked() {
 /// The certificate notices an order that was lost, and one whose amount is another.
 #[test]
 fn a_lost_order_is_noticed() {
-    let place = Place::new();
+    let place = Place::logged_in();
     place.import_lines(&[sale("a", "N-1", 100), sale("b", "N-1", 200)]);
-    place.log_in();
     place.run(&MIRROR).success();
     let server = "the server has 2 orders up to change 2, 2 sales of 3.00 EUR with refunds of \
         0.00 EUR";
@@ -247,9 +245,7 @@ fn a_lost_order_is_noticed() {
 /// The copy follows the changes. Another process, another account and another file are refused.
 #[test]
 fn a_copy_is_followed_and_belongs_to_its_account() {
-    let place = Place::new();
-    place.import("N-1", 2);
-    place.log_in();
+    let place = Place::with_orders(2);
     let watch = [&MIRROR[..], &["--watch", "20ms"]].concat();
     let watching = place.spawn(&watch);
     watching.stdout_until("south: ");

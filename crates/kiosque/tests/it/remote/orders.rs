@@ -37,12 +37,10 @@ fn ids(ndjson: &str) -> Vec<String> {
 /// ORD-3, ORD-4, PAGE-8: as many orders as the server counts, over several pages, each once.
 #[test]
 fn all_orders_of_a_group_are_printed() {
-    let place = Place::new();
-    place.import("N-1", 1_203);
+    let place = Place::with_orders(1_203);
     place.import("N-2", 7);
     place.import("S-1", 3);
     place.sandbox.run(&["archive", "--before", "2026-03-10"]).success();
-    place.log_in();
     let (all, current) = (counted(&place, true), counted(&place, false));
     assert!(current < all && all == 1_210, "{current} of {all}");
     let args = ["orders", "--all-devices", "--output", "ndjson"];
@@ -72,14 +70,13 @@ fn all_orders_of_a_group_are_printed() {
 /// ORD-3: the newest of one device and of all, by the start of the trade; a late one is among them.
 #[test]
 fn the_newest_orders_are_printed() {
-    let place = Place::new();
+    let place = Place::logged_in();
     place.import("N-1", 9);
     let line = |id: &str, day: u32| {
         OrderLine::new(id, "N-2", format!("2026-03-{day:02} 12:00:00")).to_string()
     };
     place.sandbox.import(line("b", 5) + &line("c", 8));
     place.sandbox.import(line("late", 1));
-    place.log_in();
     let print = |more: &[&str]| {
         let args = ["orders", "--output", "ndjson"];
         let ran = place.run(&[&args[..], more].concat()).success();
@@ -102,9 +99,7 @@ fn the_newest_orders_are_printed() {
 /// No more is requested than is printed, and one more.
 #[test]
 fn a_limit_asks_for_no_large_page() {
-    let place = Place::new();
-    place.import("N-1", 9);
-    place.log_in();
+    let place = Place::with_orders(9);
     let args = ["orders", "--device", "N-1", "--limit", "1", "--output", "ndjson", "--explain"];
     let ran = place.run(&args).success();
     assert_eq!(ids(&ran.stdout), ["N-1-0"]);
@@ -124,11 +119,10 @@ fn orders_are_those_of_named_devices_or_of_all() {
 /// ORD-6: a date is one of the platform's zone, unless a zone is given.
 #[test]
 fn a_span_is_one_of_the_platforms_zone() {
-    let place = Place::new();
+    let place = Place::logged_in();
     let starts = ["2026-03-02 00:30:00", "2026-03-02 09:00:00"];
     let line = |at: usize| OrderLine::new(format!("o{at}"), "N-1", starts[at]).to_string();
     place.sandbox.import(line(0) + &line(1));
-    place.log_in();
     let print = |more: &[&str]| {
         let args = ["orders", "--device", "N-1", "--columns", "orderId,tradeStartTime"];
         place.run(&[&args[..], more].concat()).success().stdout
@@ -145,9 +139,8 @@ fn a_span_is_one_of_the_platforms_zone() {
 /// ORD-6: the zone is the one that the server has now, also when it was started with other data.
 #[test]
 fn the_zone_of_earlier_data_is_not_used() {
-    let mut place = Place::new();
+    let mut place = Place::logged_in();
     place.sandbox.import(OrderLine::new("o", "N-1", "2026-03-02 00:30:00").to_string());
-    place.log_in();
     let orders = ["orders", "--device", "N-1", "--columns", "tradeStartTime", "--time-zone", "UTC"];
     let print = |place: &Place| place.run(&orders).success().stdout;
     assert_eq!(print(&place), "tradeStartTime\n2026-03-01 23:30:00\n");
@@ -163,9 +156,7 @@ fn the_zone_of_earlier_data_is_not_used() {
 /// ORD-24: changes end at the last one, and continue after the cursor.
 #[test]
 fn changes_go_on_after_the_cursor() {
-    let place = Place::new();
-    place.import("N-1", 3);
-    place.log_in();
+    let place = Place::with_orders(3);
     let read = |more: &[&str]| {
         let ran = place.run(&[&["changes", "--output", "ndjson"][..], more].concat()).success();
         let cursor = ran.stderr.strip_prefix("next cursor: ").unwrap().trim().to_owned();
@@ -187,9 +178,7 @@ fn changes_go_on_after_the_cursor() {
 /// ORD-23: the smallest size is requested as it is given.
 #[test]
 fn changes_are_read_one_by_one() {
-    let place = Place::new();
-    place.import("N-1", 2);
-    place.log_in();
+    let place = Place::with_orders(2);
     let args = ["changes", "--size", "1", "--output", "ndjson", "--explain"];
     let ran = place.run(&args).success();
     assert_eq!(ran.stdout.lines().count(), 2, "{ran:?}");
@@ -200,9 +189,7 @@ fn changes_are_read_one_by_one() {
 /// Later rounds of `--watch` print the orders that have arrived since.
 #[test]
 fn watched_orders_are_printed_once() {
-    let place = Place::new();
-    place.import("N-1", 2);
-    place.log_in();
+    let place = Place::with_orders(2);
     let args = ["orders", "--all-devices", "--watch", "20ms", "--output", "ndjson"];
     let watching = place.spawn(&args);
     watching.stdout_until("N-1-1");
@@ -288,12 +275,10 @@ fn a_wrong_certificate_ends_a_watch_before_its_first_answer() {
 /// were printed, and `--limit` counts each once.
 #[test]
 fn a_failed_round_repeats_no_order() {
-    let place = Place::new();
-    place.import("N-1", 1_203);
+    let place = Place::with_orders(1_203);
     place.import("N-2", 2);
     // A walk reads the number of orders first, then the three pages from the oldest on.
     let fault = "nth(3, html404(orders))";
-    place.log_in();
     let args = ["orders", "--all-devices", "--output", "ndjson"];
     let all = ids(&place.run(&args).success().stdout);
     assert_eq!(all.len(), 1_205);
@@ -368,9 +353,7 @@ fn the_csv_is_imported_unchanged() {
 /// Output that cannot be written is named as such.
 #[test]
 fn output_that_cannot_be_written_is_a_failure() {
-    let place = Place::new();
-    place.import("N-1", 2);
-    place.log_in();
+    let place = Place::with_orders(2);
     for args in [
         &["devices"][..],
         &["orders", "--all-devices", "--output", "csv"],
@@ -387,9 +370,7 @@ fn output_that_cannot_be_written_is_a_failure() {
 /// Output that is not read to its end is no failure.
 #[test]
 fn a_command_ends_quietly_when_its_output_is_not_read() {
-    let place = Place::new();
-    place.import("N-1", 1_203);
-    place.log_in();
+    let place = Place::with_orders(1_203);
     for args in [
         &["orders", "--all-devices", "--output", "ndjson"][..],
         &["orders", "--all-devices", "--output", "csv"],

@@ -18,8 +18,7 @@ fn token(place: &Place) -> String {
 /// AUTH-3: neither the arguments nor the environment of a process that runs, nor what it prints.
 #[test]
 fn no_secret_is_visible_while_a_command_runs() {
-    let place = Place::new();
-    place.log_in();
+    let place = Place::logged_in();
     let mut command = place.command(&["online", "--watch", "20ms", "--explain"]);
     command.env("KIOSQUE_REMOTE_PASSWORD_COMMAND", "cat pw");
     // The command has to log in itself.

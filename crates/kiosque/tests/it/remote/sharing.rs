@@ -10,8 +10,7 @@ use super::Place;
 /// AUTH-11, AUTH-12: two processes that repeat, in two groups, and others next to them: one login.
 #[test]
 fn processes_share_one_login() {
-    let place = Place::new();
-    place.log_in();
+    let place = Place::logged_in();
     let watch = |group| {
         let args = ["devices", "--group", group, "--output", "ndjson", "--watch", "20ms"];
         place.spawn(&args)
@@ -40,8 +39,7 @@ fn processes_share_one_login() {
 /// selects the default group.
 #[test]
 fn a_replaced_session_is_renewed() {
-    let place = Place::new();
-    place.log_in();
+    let place = Place::logged_in();
     place.run(&["devices", "--group", "south"]).success();
     let who = place.json(&["whoami"]);
     assert_eq!((&who["username"], &who["groupId"]), (&json!("ops"), &json!("south")));
@@ -75,8 +73,7 @@ fn a_session_that_is_replaced_again_and_again_is_given_up() {
 /// A token is used for the account that it belongs to alone.
 #[test]
 fn another_account_does_not_use_the_token() {
-    let place = Place::new();
-    place.log_in();
+    let place = Place::logged_in();
     let mut other = place.command(&["groups", "--output", "json"]);
     other.env("KIOSQUE_REMOTE_USERNAME", "guest");
     let ran = kiosque_testkit::Ran::of(&mut other).success();
@@ -89,8 +86,7 @@ fn another_account_does_not_use_the_token() {
 /// A process that waits for another one says so.
 #[test]
 fn a_process_says_what_it_waits_for() {
-    let place = Place::new();
-    place.log_in();
+    let place = Place::logged_in();
     let lock = File::open(place.sandbox.path("run/kiosque/default.lock")).unwrap();
     lock.lock().unwrap();
     let mut waiting = place.spawn(&["devices"]);
@@ -104,8 +100,7 @@ fn a_process_says_what_it_waits_for() {
 /// Profiles and sessions are readable by their owner alone, and no temporary file remains.
 #[test]
 fn files_are_for_their_owner_alone() {
-    let place = Place::new();
-    place.log_in();
+    let place = Place::logged_in();
     place.run(&["devices", "--all-groups"]).success();
     for (directory, files) in [
         ("config/kiosque", ["remote.toml", "remote.toml.lock"]),
@@ -122,8 +117,7 @@ fn files_are_for_their_owner_alone() {
 /// AUTH-21: a log out ends the session for all, and is sent once.
 #[test]
 fn a_log_out_ends_the_session() {
-    let place = Place::new();
-    place.log_in();
+    let place = Place::logged_in();
     place.run(&["logout"]).success();
     let again = place.run(&["logout"]).success();
     assert_eq!(again.stdout, "profile default has no session\n");

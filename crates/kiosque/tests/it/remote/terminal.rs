@@ -53,8 +53,7 @@ fn a_terminal_has_charts_and_lines_of_its_width() {
 /// A table that is repeated replaces the one before, below the time.
 #[test]
 fn a_watched_table_is_drawn_again() {
-    let place = Place::new();
-    place.log_in();
+    let place = Place::logged_in();
     let mut command = on_terminal(&place, 100, &["devices", "--watch", "20ms"]);
     let watching = Served::spawn(&mut command, &place.sandbox.path("none"));
     watching.stdout_until("N-2");

@@ -33,8 +33,7 @@ fn a_broker_is_a_server() {
 /// the process ID of the first one.
 #[test]
 fn a_broker_takes_its_account_from_a_profile() {
-    let place = Place::new();
-    place.log_in();
+    let place = Place::logged_in();
     let command = |profile: &str| {
         let mut broker = KIOSQUE.command();
         broker.env("XDG_CONFIG_HOME", place.sandbox.path("config"));
