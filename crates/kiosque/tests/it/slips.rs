@@ -29,21 +29,14 @@ fn an_earlier_time_returns_orders_with_consent() {
     sandbox.run(&["archive", "--before", "2026-01-04"]).success();
     assert_eq!(current(), 0);
     let earlier = ["archive", "--before", "2026-01-02"];
-    let ran = sandbox.run(&earlier).failure();
-    let refusal = "--before: orders before 2026-01-04 00:00:00 are archived; 2026-01-02 00:00:00 \
-                   is earlier, so that 2 orders of 1 device would become current again; repeat \
-                   the command with --yes to make them current; nothing was changed\n";
-    assert!(ran.stdout.is_empty() && ran.stderr.ends_with(refusal), "{ran:?}");
+    let with = |flag: &'static str| [&earlier[..], &[flag]].concat();
+    let mut shown = sandbox.transcript(&[&earlier]);
     assert_eq!(current(), 0);
-    let ran = sandbox.run(&[&earlier[..], &["--dry-run"]].concat()).success();
-    let said = "would archive 0 orders of 0 devices\n\
-                would make 2 orders of 1 device current again, which needs --yes\n";
-    assert_eq!(ran.stdout, said);
+    shown += &sandbox.transcript(&[&with("--dry-run")]);
     assert_eq!(current(), 0);
-    let ran = sandbox.run(&[&earlier[..], &["--yes"]].concat()).success();
-    let said = "archived 0 orders of 0 devices\n2 orders of 1 device are current again\n";
-    assert_eq!(ran.stdout, said);
+    shown += &sandbox.transcript(&[&with("--yes")]);
     assert_eq!(current(), 2);
+    insta::assert_snapshot!(shown);
     let trail = sandbox.json(&["audit", "--event", "archived"]);
     let details: Vec<_> = trail.as_array().unwrap().iter().map(|entry| &entry["details"]).collect();
     let figures = |details: &Value| {

@@ -28,25 +28,6 @@ fn guess(served: &Served, name: &str, password: &str) -> i64 {
     served.connect().call(TOKEN_PATH, None, &body).code()
 }
 
-/// Commands record their changes in the trail, also when there were none.
-#[test]
-fn commands_are_recorded() {
-    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let order = r#"{"orderId":"1","deviceCode":"D1","currency":"EUR","totalAmount":1,"#;
-    let order = format!(r#"{order}"tradeStartTime":"2026-01-01 00:00:00"}}"#);
-    let orders = sandbox.file("orders.ndjson", format!("{order}\nnonsense\n"));
-    sandbox.run(&["import", "orders", &orders]).failure();
-    let rates = sandbox.file("rates.csv", "date,currency,usd_per_unit\n2026-01-01,EUR,1.1\n");
-    sandbox.run(&["import", "rates", &rates]).success();
-    sandbox.run(&["archive", "--before", "2026-02-01"]).success();
-    sandbox.run(&["archive", "--before", "2026-02-01"]).success();
-    let entries = trail(&sandbox);
-    let recorded = entries.iter().map(|AuditEntry { event, actor, detail, .. }| {
-        format!("{} {event}: {}", actor.as_deref().unwrap(), detail.as_deref().unwrap())
-    });
-    insta::assert_snapshot!(recorded.collect::<Vec<_>>().join("\n"));
-}
-
 /// Refused logins are written together, about once a second and at shutdown.
 #[test]
 fn refused_logins_are_recorded_while_serving_and_on_stop() {
