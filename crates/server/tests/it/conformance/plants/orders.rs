@@ -14,34 +14,26 @@ pub(super) fn plants() -> Vec<Plant> {
 
 fn lists() -> Vec<Plant> {
     vec![
-        plant(
-            "orders of no device are none",
-            &["envelope.refused-with-200", "orders.device-required", "requests.violations"],
-        )
-        .on(at(ORDERS_PATH).body("{}"), Succeed(empty_page())),
-        plant("orders of no device are refused by a text", &["requests.violations"])
+        plant("orders of no device are none").on(at(ORDERS_PATH).body("{}"), Succeed(empty_page())),
+        plant("orders of no device are refused by a text")
             .on(at(ORDERS_PATH).body("{}"), Refuse(-2, "Which device?")),
-        plant("a page of orders past the end is the last one", &["orders.end"]).call(|call, _| {
+        plant("a page of orders past the end is the last one").call(|call, _| {
             if call.path == ORDERS_PATH && call.query.starts_with("current=") {
                 call.query = "size=10".to_owned();
             }
         }),
-        plant("total counts an order too few", &["orders.end"])
-            .on(at(ORDERS_PATH), Add("data.total", -1)),
-        plant("a page has an order too many", &["orders.page"])
-            .on(at(ORDERS_PATH).query("size=2"), Query("size=3")),
-        plant("the order of a list varies", &["orders.newest-first"]).answer(
-            |call, given, memory| {
-                if call.path == ORDERS_PATH && memory.calls > 20 {
-                    given.list("records").reverse();
-                }
-            },
-        ),
-        plant("the ends of a span are exchanged", &["orders.span"]).on(
+        plant("total counts an order too few").on(at(ORDERS_PATH), Add("data.total", -1)),
+        plant("a page has an order too many").on(at(ORDERS_PATH).query("size=2"), Query("size=3")),
+        plant("the order of a list varies").answer(|call, given, memory| {
+            if call.path == ORDERS_PATH && memory.calls > 20 {
+                given.list("records").reverse();
+            }
+        }),
+        plant("the ends of a span are exchanged").on(
             at(ORDERS_PATH).part("\"startTimestamp\":2,"),
             Body(r#"{"deviceCode": "E1", "startTimestamp": 1, "endTimestamp": 2}"#),
         ),
-        plant("the end of a span belongs to it", &["orders.span"]).call(|call, _| {
+        plant("the end of a span belongs to it").call(|call, _| {
             if call.path == ORDERS_PATH {
                 call.change_body(|body| {
                     if body.get("startTimestamp") == body.get("endTimestamp") {
@@ -58,21 +50,21 @@ fn fields() -> Vec<Plant> {
     let late = || json!("2026-03-01 11:00:00");
     let phone = || json!("+49 170 1234567");
     vec![
-        plant("amounts are decimals", &["orders.fields"]).answer(|call, given, _| {
+        plant("amounts are decimals").answer(|call, given, _| {
             change(call, given, |order| {
                 order["totalAmount"] = json!(order["totalAmount"].as_f64().unwrap() / 100.0);
             });
         }),
-        plant("an order has no payment channel", &["orders.more-fields"])
+        plant("an order has no payment channel")
             .on(at(ORDERS_PATH), Remove("data.records.*.payChannelName"))
             .on(at(DETAIL_PATH), Remove("data.payChannelName")),
-        plant("a line has no list price", &["orders.lines"])
+        plant("a line has no list price")
             .on(at(ORDERS_PATH), Remove("data.records.*.detailVOList.*.goodsPrice"))
             .on(at(DETAIL_PATH), Remove("data.detailList.*.goodsPrice")),
-        plant("payEndDate is the time of shipment", &["orders.pay-end-date"])
+        plant("payEndDate is the time of shipment")
             .on(at(ORDERS_PATH), Set("data.records.*.payEndDate", late()))
             .on(at(DETAIL_PATH), Set("data.payEndDate", late())),
-        plant("times are RFC 3339", &["orders.times"]).answer(|call, given, _| {
+        plant("times are RFC 3339").answer(|call, given, _| {
             change(call, given, |order| {
                 for time in ["tradeStartTime", "payEndTime", "shipmentTime", "payEndDate"] {
                     if let Some(text) = order[time].as_str() {
@@ -81,7 +73,7 @@ fn fields() -> Vec<Plant> {
                 }
             });
         }),
-        plant("numbers of phones are not masked", &["orders.masked"])
+        plant("numbers of phones are not masked")
             .on(at(ORDERS_PATH), Set("data.records.*.phone", phone()))
             .on(at(DETAIL_PATH), Set("data.phone", phone())),
     ]
@@ -89,47 +81,40 @@ fn fields() -> Vec<Plant> {
 
 fn details() -> Vec<Plant> {
     vec![
-        plant("a detail has no tradeNoOut", &["orders.detail"])
-            .on(at(DETAIL_PATH), Remove("data.tradeNoOut")),
-        plant("a detail has one more field", &["orders.detail"])
-            .on(at(DETAIL_PATH), Set("data.remark", json!(""))),
-        plant("the detail of an unpaid order has no payEndDate", &["orders.detail"]).answer(
-            |call, given, _| {
-                let is_detail = call.path == DETAIL_PATH && given.code() == 200;
-                if is_detail && given.data()["payEndTime"].is_null() {
-                    given.data()["payEndDate"] = json!(null);
-                }
-            },
-        ),
-        plant("errors of shipments are not listed", &["orders.shipment-errors"])
+        plant("a detail has no tradeNoOut").on(at(DETAIL_PATH), Remove("data.tradeNoOut")),
+        plant("a detail has one more field").on(at(DETAIL_PATH), Set("data.remark", json!(""))),
+        plant("the detail of an unpaid order has no payEndDate").answer(|call, given, _| {
+            let is_detail = call.path == DETAIL_PATH && given.code() == 200;
+            if is_detail && given.data()["payEndTime"].is_null() {
+                given.data()["payEndDate"] = json!(null);
+            }
+        }),
+        plant("errors of shipments are not listed")
             .on(at(DETAIL_PATH), Set("data.shipmentErrorList", Value::Null)),
-        plant("without shipment errors the list is empty", &["orders.shipment-errors"])
+        plant("without shipment errors the list is empty")
             .on(at(DETAIL_PATH), Replace("data.shipmentErrorList", Value::Null, json!([]))),
-        plant("a detail has another amount", &["orders.detail"])
-            .on(at(DETAIL_PATH), Set("data.payAmount", json!(0))),
+        plant("a detail has another amount").on(at(DETAIL_PATH), Set("data.payAmount", json!(0))),
     ]
 }
 
 /// Bugs in how a number finds an order.
 fn found() -> Vec<Plant> {
     vec![
-        plant("details do not follow a switch", &["orders.selected-group"])
+        plant("details do not follow a switch")
             .on(at(DETAIL_PATH).in_group("west").part("w1"), Refuse(-1, "Order does not exist")),
-        plant("details are of all groups", &["orders.selected-group"]).call(|call, memory| {
+        plant("details are of all groups").call(|call, memory| {
             let is_west = memory.group_of(call.token()) == Some("west");
             if call.path == DETAIL_PATH && is_west && !call.body.contains("w1") {
                 call.succeed(json!({"deviceCode": "E1"}));
             }
         }),
-        plant("tradeNoOut is the internal number", &["orders.detail-by-number"])
+        plant("tradeNoOut is the internal number")
             .on(at(DETAIL_PATH), InBody("tradeNoOut", "tradeNoIn")),
-        plant("a detail of no number is null", &["orders.number-required"])
-            .on(at(DETAIL_PATH).body("{}"), Succeed(Value::Null)),
-        plant("orderId is a trade number", &["orders.order-id"])
-            .on(at(DETAIL_PATH), InBody("Out\":\"o", "Out\":\"t")),
-        plant("an unknown order is a success with null", &["orders.unknown-number"])
+        plant("a detail of no number is null").on(at(DETAIL_PATH).body("{}"), Succeed(Value::Null)),
+        plant("orderId is a trade number").on(at(DETAIL_PATH), InBody("Out\":\"o", "Out\":\"t")),
+        plant("an unknown order is a success with null")
             .on(at(DETAIL_PATH).part("\"tradeNoOut\":\"no-such"), Succeed(Value::Null)),
-        plant("an unknown order has another message", &["orders.unknown-number-text"])
+        plant("an unknown order has another message")
             .on(at(DETAIL_PATH).code(-1), Set("msg", json!("No such order"))),
     ]
 }

@@ -13,114 +13,88 @@ pub(super) fn plants() -> Vec<Plant> {
 
 fn logins() -> Vec<Plant> {
     vec![
-        plant("a group of a login has no id", &["sessions.data"])
+        plant("a group of a login has no id")
             .on(at(TOKEN_PATH), Append("data.switchableGroups", json!({"groupName": "North"}))),
-        plant("a token has a point", &["sessions.token-form"])
+        plant("a token has a point")
             .call(|call, _| call.map_tokens(|token| token.replace('.', "")))
             .answer(|_, given, _| {
                 if let Some(Value::String(token)) = given.data().get_mut("accessToken") {
                     token.push('.');
                 }
             }),
-        plant("groups are listed backwards", &["sessions.default-group"])
-            .on(ALWAYS, Reverse("data.switchableGroups")),
-        plant("expiresIn is a duration", &["sessions.end"])
+        plant("groups are listed backwards").on(ALWAYS, Reverse("data.switchableGroups")),
+        plant("expiresIn is a duration")
             .on(at(TOKEN_PATH).code(200), Set("data.expiresIn", json!(7_200))),
-        plant("a wrong password has code -1", &["sessions.wrong-password"])
-            .on(ALWAYS, Replace("code", json!(-2), json!(-1))),
-        plant("an unknown name has a message of its own", &["sessions.unknown-name"]).answer(
-            |call, given, memory| {
-                let is_known = call.json()["username"].as_str().and_then(|it| memory.latest(it));
-                if given.code() == -2 && is_known.is_none() {
-                    given.json["msg"] = json!("There is no such user.");
-                }
-            },
-        ),
-        plant(
-            "a login leaves the earlier session",
-            &[
-                "requests.ignored-needs-session",
-                "sessions.default-again",
-                "sessions.login-replaces",
-            ],
-        )
-        .call(|call, memory| revive(call, memory, TOKEN_PATH)),
-        plant(
-            "a login answers with the group that was selected before",
-            &["sessions.default-again"],
-        )
-        .answer(|call, given, memory| {
-            if call.path == TOKEN_PATH && given.code() == 200 {
-                let token = given.data()["accessToken"].as_str().unwrap().to_owned();
-                if let Some(earlier) = memory.predecessor(&token) {
-                    given.data()["groupId"] = json!(earlier.group);
-                }
+        plant("a wrong password has code -1").on(ALWAYS, Replace("code", json!(-2), json!(-1))),
+        plant("an unknown name has a message of its own").answer(|call, given, memory| {
+            let is_known = call.json()["username"].as_str().and_then(|it| memory.latest(it));
+            if given.code() == -2 && is_known.is_none() {
+                given.json["msg"] = json!("There is no such user.");
             }
         }),
+        plant("a login leaves the earlier session")
+            .call(|call, memory| revive(call, memory, TOKEN_PATH)),
+        plant("a login answers with the group that was selected before").answer(
+            |call, given, memory| {
+                if call.path == TOKEN_PATH && given.code() == 200 {
+                    let token = given.data()["accessToken"].as_str().unwrap().to_owned();
+                    if let Some(earlier) = memory.predecessor(&token) {
+                        given.data()["groupId"] = json!(earlier.group);
+                    }
+                }
+            },
+        ),
         // The session of scope.group-filter is that of the login after scope.switched.
-        plant("a login keeps the group", &["scope.group-filter", "sessions.default-again"]).call(
-            |call, memory| {
-                if call.path == DEVICES_PATH
-                    && call.body == "{}"
-                    && memory.of(call.token()).is_some_and(|issued| issued.by == TOKEN_PATH)
-                    && let Some(earlier) = memory.predecessor(call.token())
-                {
-                    call.body = json!({"groupId": earlier.group}).to_string();
-                }
-            },
-        ),
-        plant("a refused login ends the session", &["sessions.refused-login"]).call(
-            |call, memory| {
-                if memory.was_refused_since(call.token()) {
-                    call.set_token("ended");
-                }
-            },
-        ),
+        plant("a login keeps the group").call(|call, memory| {
+            if call.path == DEVICES_PATH
+                && call.body == "{}"
+                && memory.of(call.token()).is_some_and(|issued| issued.by == TOKEN_PATH)
+                && let Some(earlier) = memory.predecessor(call.token())
+            {
+                call.body = json!({"groupId": earlier.group}).to_string();
+            }
+        }),
+        plant("a refused login ends the session").call(|call, memory| {
+            if memory.was_refused_since(call.token()) {
+                call.set_token("ended");
+            }
+        }),
     ]
 }
 
 fn tokens() -> Vec<Plant> {
     vec![
-        plant(
-            "a log out without a token is a success",
-            &["sessions.missing-token", "sessions.no-token"],
-        )
-        .on(at(LOGOUT_PATH).without_token(), Succeed(Value::Null)),
-        plant("a missing token is a wrong one", &["sessions.missing-token"])
+        plant("a log out without a token is a success")
+            .on(at(LOGOUT_PATH).without_token(), Succeed(Value::Null)),
+        plant("a missing token is a wrong one")
             .on(at(SWITCH_PATH).without_token(), Token("missing"))
             .on(at(LOGOUT_PATH).without_token(), Token("missing")),
-        plant("business calls without a token have code -3", &["sessions.no-token-business"])
+        plant("business calls without a token have code -3")
             .on(at(DEVICES_PATH).without_token().code(-4), Set("code", json!(-3)))
             .on(at(ONLINE_PATH).without_token().code(-4), Set("code", json!(-3))),
-        plant("the first character of a token is not compared", &["sessions.wrong-token"]).call(
-            |call, memory| {
-                let own = memory.last().map(|issued| issued.token.clone()).unwrap_or_default();
-                if call.token().len() == own.len() && call.token().get(1..) == own.get(1..) {
-                    call.map_tokens(|_| own.clone());
-                }
-            },
-        ),
-        plant("Bearer is ignored", &["sessions.raw-token"])
+        plant("the first character of a token is not compared").call(|call, memory| {
+            let own = memory.last().map(|issued| issued.token.clone()).unwrap_or_default();
+            if call.token().len() == own.len() && call.token().get(1..) == own.get(1..) {
+                call.map_tokens(|_| own.clone());
+            }
+        }),
+        plant("Bearer is ignored")
             .call(|call, _| call.map_tokens(|token| token.replace("Bearer ", ""))),
-        plant("the first of two tokens counts", &["sessions.one-token"]).call(|call, _| {
+        plant("the first of two tokens counts").call(|call, _| {
             if call.tokens().len() == 2 {
                 let first = call.token().to_owned();
                 call.set_token(&first);
             }
         }),
-        plant("there are no hints", &["sessions.hint"]).on(ALWAYS, NoHeader("kiosque-hint")),
+        plant("there are no hints").on(ALWAYS, NoHeader("kiosque-hint")),
     ]
 }
 
 fn switches() -> Vec<Plant> {
     vec![
-        plant("a switch leaves the old token", &["sessions.switch", "sessions.switch-to-selected"])
+        plant("a switch leaves the old token")
             .call(|call, memory| revive(call, memory, SWITCH_PATH)),
-        plant(
-            "a switch to the selected group leaves the old token",
-            &["sessions.switch-to-selected"],
-        )
-        .call(|call, memory| {
+        plant("a switch to the selected group leaves the old token").call(|call, memory| {
             let groups = [memory.of(call.token()), memory.successor(call.token())];
             if let [Some(earlier), Some(later)] = groups
                 && earlier.group == later.group
@@ -128,23 +102,20 @@ fn switches() -> Vec<Plant> {
                 revive(call, memory, SWITCH_PATH);
             }
         }),
-        plant("a switch answers without its end", &["sessions.switch"])
-            .on(at(SWITCH_PATH), Remove("data.expiresIn")),
-        plant("a switch without a group is refused by a text", &["sessions.switch-fields"])
+        plant("a switch answers without its end").on(at(SWITCH_PATH), Remove("data.expiresIn")),
+        plant("a switch without a group is refused by a text")
             .on(at(SWITCH_PATH).body("{}"), Refuse(-1, "Which group?")),
-        plant("a switch to the selected group is refused", &["sessions.switch-to-selected"]).call(
-            |call, memory| {
-                let selected = memory.of(call.token()).map(|issued| issued.group.clone());
-                if call.path == SWITCH_PATH && selected.is_some_and(|it| call.has("groupId", it)) {
-                    call.refuse(-1, "The group is selected already");
-                }
-            },
-        ),
-        plant("an unknown group has another message", &["sessions.refused-switch"])
+        plant("a switch to the selected group is refused").call(|call, memory| {
+            let selected = memory.of(call.token()).map(|issued| issued.group.clone());
+            if call.path == SWITCH_PATH && selected.is_some_and(|it| call.has("groupId", it)) {
+                call.refuse(-1, "The group is selected already");
+            }
+        }),
+        plant("an unknown group has another message")
             .on(at(SWITCH_PATH).part("no-such"), Set("msg", json!("No such group"))),
-        plant("a log out leaves the session", &["sessions.log-out"])
+        plant("a log out leaves the session")
             .on(at(LOGOUT_PATH).by_account(""), Succeed(Value::Null)),
-        plant("a log out has the token in data", &["sessions.log-out"])
+        plant("a log out has the token in data")
             .on(at(LOGOUT_PATH).code(200), Set("data", json!({"ended": true}))),
     ]
 }
