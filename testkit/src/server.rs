@@ -108,6 +108,22 @@ impl TestServer {
         TestServer::start_on(fleet, options).await
     }
 
+    /// Starts a server with a fleet. Returns it with the token of a session of `ops`.
+    pub async fn start_for_ops(fleet: impl AsRef<str>) -> (TestServer, String) {
+        TestServer::start_for_ops_with(fleet, |_| {}).await
+    }
+
+    /// Starts a server with a fleet and changed settings. Returns it with the token of a session of
+    /// `ops`.
+    pub async fn start_for_ops_with(
+        fleet: impl AsRef<str>,
+        change: impl FnOnce(&mut Settings),
+    ) -> (TestServer, String) {
+        let server = TestServer::start_with(fleet, change).await;
+        let token = server.log_in("ops").await.token;
+        (server, token)
+    }
+
     /// Starts a server with a fleet, in a time zone.
     pub async fn start_in_zone(zone: &str, fleet: impl AsRef<str>) -> TestServer {
         let zone = Zone::named(zone).unwrap();

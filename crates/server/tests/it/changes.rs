@@ -98,8 +98,7 @@ async fn the_records_are_those_of_the_list() {
 /// changed.
 #[tokio::test]
 async fn an_order_is_at_the_place_of_its_latest_change() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let empty = ask(&server, &token, &json!({})).await.success().clone();
     assert_eq!(empty, json!({"records": [], "next": empty["next"], "more": false}));
     server.import_valid([line("a", 1), line("b", 1), line("c", 1)].concat()).await;
@@ -126,8 +125,7 @@ async fn an_order_is_at_the_place_of_its_latest_change() {
 /// ORD-30: the totals cover all orders of the group, in the state of the records.
 #[tokio::test]
 async fn totals_are_those_of_all_orders_of_the_group() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let totals = async |body: Value| {
         let data = ask(&server, &token, &body).await.success().clone();
         (data["records"].as_array().unwrap().len(), data["more"].clone(), data["totals"].clone())
@@ -164,8 +162,7 @@ async fn totals_are_those_of_all_orders_of_the_group() {
 /// ORD-29: archived orders have their places, and archiving changes none.
 #[tokio::test]
 async fn archived_orders_are_followed_too() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     server.import_valid([line("a", 1), line("b", 2)].concat()).await;
     let before = walk(&server, &token, 10).await;
     let now = server.now();
@@ -177,8 +174,7 @@ async fn archived_orders_are_followed_too() {
 /// ORD-29, SCOPE-6: the orders of a device that moves stay where they were.
 #[tokio::test]
 async fn a_group_follows_its_own_orders_of_a_device_that_moved() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     server.import_valid(line("a", 1)).await;
     server.apply("[[device]]\ncode = \"D1\"\ngroup = \"g2\"\n").await.unwrap();
     server.advance(std::time::Duration::from_secs(60));
@@ -196,8 +192,7 @@ pub(crate) const FOREIGN: &str = "after must be the value of next in an answer f
 /// ORD-28: a cursor of another group, or of data with other changes, is a violation.
 #[tokio::test]
 async fn a_cursor_belongs_to_its_group_and_its_data() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     server.import_valid(line("a", 1)).await;
     let first = ask(&server, &token, &json!({})).await.success()["next"].clone();
     let token = server.switch(&token, "g2").await.token;

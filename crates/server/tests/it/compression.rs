@@ -54,8 +54,7 @@ fn varies(reply: &Reply) -> bool {
 /// ENV-14: a long list takes a tenth of its bytes, and is the same.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_of_aisles_arrives_in_a_tenth_of_its_bytes() {
-    let server = TestServer::start(kiosks(300)).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(kiosks(300)).await;
     let plain = TestRequest::to(AISLE_PATH).token(&token).send(&server).await;
     assert_eq!((coding(&plain), varies(&plain)), (None, true));
     assert_eq!(plain.sent_bytes, plain.text.len());
@@ -77,8 +76,7 @@ async fn a_list_of_aisles_arrives_in_a_tenth_of_its_bytes() {
 /// ENV-14: whole answers, by the weights of the caller, if they are long enough.
 #[tokio::test]
 async fn pages_are_compressed_as_the_caller_prefers() {
-    let server = TestServer::start(kiosks(40)).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(kiosks(40)).await;
     let plain = TestRequest::to(DEVICES_PATH).token(&token).send(&server).await;
     for (accepted, want) in [
         ("gzip", Some("gzip")),

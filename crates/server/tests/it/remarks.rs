@@ -15,8 +15,7 @@ fn ignored(reply: &Reply) -> Option<&str> {
 /// REQ-14.
 #[tokio::test]
 async fn keys_that_a_call_does_not_know_are_named() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let ask = |path: &str, query: &str, body: &str| {
         TestRequest::to(path).query(query).token(&token).body(body)
     };
@@ -52,8 +51,7 @@ async fn keys_that_a_call_does_not_know_are_named() {
 /// REQ-15: the table of refusals has times in other units; these are near them.
 #[tokio::test]
 async fn times_that_look_like_milliseconds_are_accepted() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     for path in dashboard_paths().chain([ORDERS_PATH]) {
         for (start, end) in [
             (0, 999_999_999),
@@ -73,8 +71,7 @@ async fn times_that_look_like_milliseconds_are_accepted() {
 /// AUTH-27.
 #[tokio::test]
 async fn a_token_in_the_wrong_place_is_explained() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let bearer = format!("Bearer {token}");
     let ask = |path| TestRequest::to(path).body("{}");
     let missing = "send the access token in the header third-api-token";

@@ -13,8 +13,7 @@ use super::{assert_envelope, assert_serves, assert_unreadable, fleet};
 /// ADDR-7: requests that are sent before the answers to earlier ones are answered in their order.
 #[tokio::test]
 async fn pipelined_requests_are_answered_in_order() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let mut wire = Wire::open(&server).await;
     let mut all = Vec::new();
     for size in 1..=50 {
@@ -35,8 +34,7 @@ async fn pipelined_requests_are_answered_in_order() {
 /// ADDR-7: a body may be chunked, in any sizes, with extensions and trailers.
 #[tokio::test]
 async fn chunked_bodies_are_bodies() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let mut wire = Wire::open(&server).await;
     let head = format!(
         "POST /v8/{ORDERS_PATH} HTTP/1.1\r\nHost: localhost\r\nthird-api-token: {token}\r\n\
@@ -67,8 +65,7 @@ async fn chunked_bodies_are_bodies() {
 /// ADDR-7: `Expect: 100-continue` is answered before the body is sent.
 #[tokio::test]
 async fn expect_100_continue_is_answered() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let mut wire = Wire::open(&server).await;
     for (path, token, code) in
         [(DEVICES_PATH, token.as_str(), 200), (DEVICES_PATH, "x", -4), ("nowhere", "x", 0)]
@@ -87,8 +84,7 @@ async fn expect_100_continue_is_answered() {
 /// ended before would lose the answer, and the next request would need another handshake.
 #[tokio::test]
 async fn a_body_may_arrive_later_than_its_headers() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let mut wire = Wire::open(&server).await;
     let large = format!("{{\"x\":\"{}\"}}", "x".repeat(4 << 20));
     for (path, token, body, code) in [
@@ -121,8 +117,7 @@ async fn a_body_may_arrive_later_than_its_headers() {
 /// executed.
 #[tokio::test]
 async fn a_disconnect_in_the_middle_affects_no_other_caller() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let request = post(TOKEN_PATH, &[], r#"{"username":"ops","password":"secret"}"#);
     for length in (0..request.len()).step_by(7) {
         let mut wire = Wire::open(&server).await;

@@ -8,8 +8,7 @@ use super::{assert_serves, fleet};
 /// AUTH-14: the name of a header has no case, and white space around its value is part of HTTP.
 #[tokio::test]
 async fn a_token_may_have_spaces_around_it_and_a_name_in_any_case() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let mut wire = Wire::open(&server).await;
     for (name, value) in [("Third-API-Token", &token), ("third-api-token", &format!("  {token}\t"))]
     {
@@ -39,8 +38,7 @@ async fn ask(server: &TestServer, version: &str, headers: &str) -> (u16, String)
 /// that is not valid HTTP is refused before it is a request, and the connection closes.
 #[tokio::test]
 async fn messages_that_are_no_http_are_refused() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let length = format!("third-api-token: {token}\r\nContent-Length: 2\r\n");
     let chunked = format!("third-api-token: {token}\r\nHost: a\r\nTransfer-Encoding: ");
     for (version, headers) in [

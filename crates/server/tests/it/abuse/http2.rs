@@ -191,8 +191,7 @@ async fn head_is_answered_without_a_body_over_http2() {
 /// ADDR-8: frames that no library would send end their connection, or are ignored.
 #[tokio::test]
 async fn http2_nonsense_ends_its_own_connection_at_most() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let target = Target::http2(&server);
     let nonsense: [(&str, Vec<u8>); 9] = [
         ("no preface", b"GET / HTTP/1.1\r\n\r\n".to_vec()),
@@ -222,9 +221,10 @@ async fn http2_nonsense_ends_its_own_connection_at_most() {
 #[tokio::test]
 async fn a_slow_body_of_http2_ends_its_own_stream() {
     let deadline = Duration::from_millis(500);
-    let server =
-        TestServer::start_with(fleet(), |settings| settings.limits.body_deadline = deadline).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops_with(fleet(), |settings| {
+        settings.limits.body_deadline = deadline
+    })
+    .await;
     let mut wire = open(&server, None).await;
     let headers = [("third-api-token", token.as_str())];
     let start = Instant::now();
@@ -249,8 +249,7 @@ async fn a_slow_body_of_http2_ends_its_own_stream() {
 /// Requests that are cancelled as soon as they are made end their connection.
 #[tokio::test]
 async fn a_flood_of_requests_taken_back_ends_its_connection() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let mut wire = open(&server, None).await;
     let path = format!("/v8/{DEVICES_PATH}");
     const CANCEL: [u8; 4] = [0, 0, 0, 8];
@@ -272,8 +271,7 @@ async fn a_flood_of_requests_taken_back_ends_its_connection() {
 /// LIM-17: a connection on which little but control frames arrive ends.
 #[tokio::test]
 async fn a_flood_of_control_frames_ends_its_connection() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let target = Target::http2(&server);
     let unknown = |stream| request(stream, "/v8/nowhere", &[]);
     const PRIORITY: u8 = 2;

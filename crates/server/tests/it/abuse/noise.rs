@@ -122,8 +122,7 @@ async fn spoiled_requests_get_an_envelope_or_a_refusal() {
 #[tokio::test(flavor = "multi_thread")]
 async fn spoiled_frames_of_http2_end_their_connection_at_most() {
     let panics = count_panics();
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let target = Target::http2(&server);
     let path = format!("/v8/{DEVICES_PATH}");
     let first = 0x0068_7474_7032;
@@ -144,8 +143,7 @@ async fn spoiled_frames_of_http2_end_their_connection_at_most() {
 #[tokio::test(flavor = "multi_thread")]
 async fn spoiled_handshakes_end_their_connection() {
     let panics = count_panics();
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let target = Target::of(&server);
     let first = 0x0074_6c73;
     println!("seeds from {first}");

@@ -21,8 +21,7 @@ fn request(line: &str, token: &str) -> String {
 
 #[tokio::test]
 async fn methods_without_a_body_or_a_path_are_not_found() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let mut wire = Wire::open(&server).await;
     assert_not_found(&wire.ask(request("OPTIONS * HTTP/1.1", &token)).await, "OPTIONS *");
     assert_serves(&server, &token).await;
@@ -35,8 +34,7 @@ async fn methods_without_a_body_or_a_path_are_not_found() {
 /// ADDR-6: HTTP/1.0, the absolute form and an empty query string make no difference.
 #[tokio::test]
 async fn other_forms_of_the_same_request_are_answered_alike() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let mut wire = Wire::open(&server).await;
     let plain = wire.ask(request(&format!("POST /v8/{DEVICES_PATH} HTTP/1.1"), &token)).await;
     assert_eq!(plain.code(), 200);

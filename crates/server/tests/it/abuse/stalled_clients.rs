@@ -176,11 +176,10 @@ pub(crate) async fn answers_that_an_account_does_not_read_are_bounded() {
 /// LIM-16: a connection with too many unsent bytes gets no further answers until it reads.
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn a_caller_that_does_not_read_gets_no_further_answers() {
-    let server = TestServer::start_with(fleet(), |settings| {
+    let (server, token) = TestServer::start_for_ops_with(fleet(), |settings| {
         settings.limits.unsent_max_bytes = 100;
     })
     .await;
-    let token = server.log_in("ops").await.token;
     let mut wire = http2::open(&server, Some(0)).await;
     wire.say(http2::post(1, DEVICES_PATH, &token, "{}")).await;
     await_frame(&mut wire, HEADERS, 1).await;

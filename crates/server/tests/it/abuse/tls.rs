@@ -21,8 +21,7 @@ pub(crate) fn client_hello(target: &Target) -> Vec<u8> {
 
 #[tokio::test]
 async fn both_versions_of_tls_carry_the_same_answers() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let mut answers = Vec::new();
     for (version, number) in [
         (&rustls::version::TLS12, ProtocolVersion::TLSv1_2),
@@ -40,8 +39,7 @@ async fn both_versions_of_tls_carry_the_same_answers() {
 /// ADDR-6: a caller without ALPN gets HTTP/1.1; one with unsupported names gets no connection.
 #[tokio::test]
 async fn a_caller_without_alpn_speaks_http_1() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let mut target = Target::of(&server);
     Arc::make_mut(&mut target.config).alpn_protocols.clear();
     let mut wire = target.open().await;
@@ -55,8 +53,7 @@ async fn a_caller_without_alpn_speaks_http_1() {
 /// ADDR-5: the answer to plain HTTP says so, on both listeners, also while the caller sends.
 #[tokio::test]
 async fn plain_http_is_refused_with_a_line_that_says_so() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let body = "x".repeat(300_000);
     let posted = format!(
         "POST /v8/{DEVICES_PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}",
@@ -85,8 +82,7 @@ async fn plain_http_is_refused_with_a_line_that_says_so() {
 /// ADDR-5: other bytes that are not TLS are not answered.
 #[tokio::test]
 async fn bytes_that_are_neither_tls_nor_http_are_not_answered() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let plain: [&[u8]; 3] = [b"\x16\x03\x01\x40\x00", b"\0\0\0\0", b"get / http/1.1\r\n\r\n"];
     for bytes in plain {
         let mut stream = Target::of(&server).tcp().await;

@@ -20,8 +20,7 @@ async fn server() -> (TestServer, String, Value) {
 async fn server_with(
     change: impl FnOnce(&mut kiosque_server::Settings),
 ) -> (TestServer, String, Value) {
-    let server = TestServer::start_with(fleet(), change).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops_with(fleet(), change).await;
     let after = ask(&server, &token, &json!({})).await.success()["next"].clone();
     (server, token, after)
 }

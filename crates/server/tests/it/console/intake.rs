@@ -119,7 +119,6 @@ async fn a_list_of_imports_says_that_there_are_earlier_ones() {
 async fn rejected_lines_of_imports_are_shown_and_downloaded() {
     let server = TestServer::start(fleet()).await;
     let till = server.create_key_named("till", "orders").await;
-    let office = server.create_key_named("office", "read").await;
     let rejected = |line: u64| RejectedOrder {
         line,
         order_id: Some(format!("i{line}")),
@@ -130,7 +129,7 @@ async fn rejected_lines_of_imports_are_shown_and_downloaded() {
         server.advance(Duration::from_secs(1));
     }
     server.call_operator(ORDERS_CALL, Some(&till), line("absent", "s1")).await;
-    let mut browser = Browser::signed_in(&server, &office).await;
+    let mut browser = Browser::with_rights(&server, "read").await;
     let page = browser.get("/console/intake").await.text;
     let ids = between(card(&page, "rejected"), "<code>", "</code>");
     assert_eq!(ids, ["s1", "i3", "i2", "i1", "i2", "i1"]);
@@ -175,8 +174,7 @@ async fn an_unknown_parameter_is_refused_by_its_name() {
 /// The last use of a session is seen at once on its node, and on others when it is stored.
 #[tokio::test]
 async fn requests_are_counted_by_account_function_code_and_source() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let office = server.create_key_named("office", "read").await;
     server.advance(Duration::from_secs(60));
     for body in ["{}", r#"{"groupId":"foreign"}"#] {

@@ -36,8 +36,7 @@ fn text(html: &str) -> String {
 /// account and from where, what was answered, and why.
 #[tokio::test]
 async fn a_refused_request_is_found_by_its_id_after_a_restart_and_on_another_node() {
-    let mut server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (mut server, token) = TestServer::start_for_ops(fleet()).await;
     let body = r#"{"deviceCode":7,"startTimestamp":5,"endTimestamp":3,"password":"hunter2"}"#;
     let invalid = server.call(&format!("{ORDERS_PATH}?size=x"), Some(&token), body).await;
     let scope = server.call(DEVICES_PATH, Some(&token), r#"{"groupId":"foreign"}"#).await;
@@ -78,8 +77,7 @@ async fn a_refused_request_is_found_by_its_id_after_a_restart_and_on_another_nod
 /// exist, since people type passwords there.
 #[tokio::test]
 async fn no_secret_of_a_refused_request_is_stored() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let key = server.create_key_named("office", "read").await;
     let long = "x".repeat(5_000);
     let mut refused = Vec::new();
@@ -120,8 +118,7 @@ async fn no_secret_of_a_refused_request_is_stored() {
 /// The token of another account proves nothing: the request counts for its source.
 #[tokio::test]
 async fn a_token_that_was_never_valid_does_not_count_for_the_account_that_it_names() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let end = if token.ends_with('A') { "B" } else { "A" };
     let forged = format!("{}{end}", &token[..token.len() - 1]);
     let reply = server.call(DEVICES_PATH, Some(&forged), "{}").await;

@@ -112,8 +112,7 @@ async fn unread(server: &TestServer, path: &str, headers: &[(&str, &str)]) -> Wi
 /// transaction of PostgreSQL is open.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_is_not_read_holds_no_snapshot() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     for path in PATHS {
         let _waiting = unread(&server, path, &[("third-api-token", &token)]).await;
         // A write, so that the snapshot of an answer would be an old one.

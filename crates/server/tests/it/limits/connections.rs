@@ -14,9 +14,9 @@ use crate::abuse::wire::{Target, post};
 /// LIM-4: one connection over the limit waits until another is closed.
 #[tokio::test]
 pub(super) async fn one_connection_too_many_waits_for_its_turn() {
-    let server =
-        TestServer::start_with(fleet(), |settings| settings.limits.connections_max = 3).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) =
+        TestServer::start_for_ops_with(fleet(), |settings| settings.limits.connections_max = 3)
+            .await;
     let target = Target::of(&server);
     let ask = post(DEVICES_PATH, &[("third-api-token", &token)], "{}");
     // A connection takes a permit whatever it does: silent, idle or active.
@@ -74,9 +74,9 @@ pub(super) async fn one_source_cannot_take_every_connection() {
 /// another attempt.
 #[tokio::test]
 pub(super) async fn one_stream_too_many_is_refused() {
-    let server =
-        TestServer::start_with(fleet(), |settings| settings.limits.http2_streams_max = 2).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) =
+        TestServer::start_for_ops_with(fleet(), |settings| settings.limits.http2_streams_max = 2)
+            .await;
     let mut wire = http2::open(&server, None).await;
     let settings = await_frame(&mut wire, SETTINGS, 0).await;
     const MAX_CONCURRENT_STREAMS: [u8; 6] = [0, 3, 0, 0, 0, 2];

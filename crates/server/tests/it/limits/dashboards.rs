@@ -11,10 +11,10 @@ const DAY_MS: i64 = 86_400_000;
 /// DASH-6: a range at the limit, and one millisecond longer.
 #[tokio::test]
 pub(super) async fn a_range_is_as_long_as_its_limit() {
-    let server =
-        TestServer::start_with(catalog::fleet(), |settings| settings.limits.dashboard_days_max = 3)
-            .await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops_with(catalog::fleet(), |settings| {
+        settings.limits.dashboard_days_max = 3
+    })
+    .await;
     let ask = async |days_ms: i64| {
         let end = server.now().0;
         let body = json!({ "startTimestamp": end - days_ms, "endTimestamp": end });
@@ -31,10 +31,10 @@ pub(super) async fn a_range_is_as_long_as_its_limit() {
 /// longer than a month.
 #[tokio::test]
 async fn a_range_without_a_start_is_within_every_limit() {
-    let server =
-        TestServer::start_with(catalog::fleet(), |settings| settings.limits.dashboard_days_max = 1)
-            .await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops_with(catalog::fleet(), |settings| {
+        settings.limits.dashboard_days_max = 1
+    })
+    .await;
     let now = server.now().0;
     let month = now - DAY_MS - 10 * 3_600_000;
     let ask = async |body: serde_json::Value| {
@@ -67,10 +67,10 @@ async fn a_range_without_a_start_is_within_every_limit() {
 /// DASH-7: as many device codes as the limit, and one more.
 #[tokio::test]
 pub(super) async fn a_filter_names_as_many_devices_as_its_limit() {
-    let server =
-        TestServer::start_with(catalog::fleet(), |settings| settings.limits.device_codes_max = 2)
-            .await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops_with(catalog::fleet(), |settings| {
+        settings.limits.device_codes_max = 2
+    })
+    .await;
     let ask = async |codes: &[&str]| {
         let body = json!({ "deviceCodes": codes });
         server.call(SUMMARY_PATH, Some(&token), &body.to_string()).await
@@ -86,10 +86,10 @@ pub(super) async fn a_filter_names_as_many_devices_as_its_limit() {
 /// device more. Functions about devices alone have no such limit.
 #[tokio::test]
 pub(super) async fn sales_of_devices_are_summed_up_to_a_limit() {
-    let server =
-        TestServer::start_with(catalog::fleet(), |settings| settings.limits.dashboard_work_max = 6)
-            .await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops_with(catalog::fleet(), |settings| {
+        settings.limits.dashboard_work_max = 6
+    })
+    .await;
     let end = server.now().0;
     let body = |codes: &[&str]| {
         let start = end - 2 * DAY_MS;

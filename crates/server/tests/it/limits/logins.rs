@@ -196,12 +196,11 @@ pub(super) async fn a_login_waits_for_its_turn_up_to_its_limit() {
 #[tokio::test(flavor = "multi_thread")]
 pub(super) async fn a_login_waits_for_the_store_up_to_its_limit() {
     let wait = Duration::from_millis(600);
-    let server = TestServer::start_with(fleet(), |settings| {
+    let (server, token) = TestServer::start_for_ops_with(fleet(), |settings| {
         settings.limits.store_wait = wait;
         settings.limits.hash_wait = WAIT_MAX;
     })
     .await;
-    let token = server.log_in("ops").await.token;
     let held = server.data.block_writes().await;
 
     let mut callers = Vec::new();

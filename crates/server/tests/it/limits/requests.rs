@@ -21,9 +21,9 @@ fn body_of(length: usize) -> String {
 /// limit.
 #[tokio::test]
 pub(super) async fn a_body_is_taken_up_to_its_limit() {
-    let server =
-        TestServer::start_with(fleet(), |settings| settings.limits.body_max_bytes = 1_000).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) =
+        TestServer::start_for_ops_with(fleet(), |settings| settings.limits.body_max_bytes = 1_000)
+            .await;
     let headers = [("third-api-token", token.as_str())];
     let too_large = "the body is larger than 1000 bytes";
 
@@ -69,9 +69,9 @@ pub(super) async fn a_body_is_taken_up_to_its_limit() {
 /// LIM-2: JSON nests up to the limit; empty objects and arrays are levels, too.
 #[tokio::test]
 pub(super) async fn json_nests_up_to_its_limit() {
-    let server =
-        TestServer::start_with(fleet(), |settings| settings.limits.json_max_depth = 3).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) =
+        TestServer::start_for_ops_with(fleet(), |settings| settings.limits.json_max_depth = 3)
+            .await;
     let ask = async |body| server.call(DEVICES_PATH, Some(&token), body).await;
     for body in ["{}", r#"{"x":[[1]]}"#, r#"{"x":{"y":{}}}"#, r#"{"x":[{}],"y":{"z":[]}}"#] {
         assert_eq!(ask(body).await.code(), 200, "{body}");
@@ -117,9 +117,10 @@ fn headers_of(length: usize, token: &str) -> Vec<u8> {
 /// closes.
 #[tokio::test]
 pub(super) async fn headers_are_taken_up_to_their_limit() {
-    let server =
-        TestServer::start_with(fleet(), |settings| settings.limits.header_max_bytes = 2_000).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops_with(fleet(), |settings| {
+        settings.limits.header_max_bytes = 2_000
+    })
+    .await;
     let mut wire = Wire::open(&server).await;
     assert_eq!(wire.ask(headers_of(2_000, &token)).await.code(), 200);
     let refused = wire.ask(headers_of(2_001, &token)).await;
@@ -141,8 +142,7 @@ pub(super) async fn headers_are_taken_up_to_their_limit() {
 /// LIM-3: a request has at most 100 headers.
 #[tokio::test]
 async fn headers_are_a_hundred_at_most() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     for (count, status) in [(100, 200), (101, 431), (5_000, 431)] {
         // `Host`, the token and the length are three of them.
         let mut headers = vec![("x", "y"); count - 3];
@@ -156,9 +156,10 @@ async fn headers_are_a_hundred_at_most() {
 /// refused, and the connection ends with one that is far over it.
 #[tokio::test]
 async fn headers_of_http2_are_taken_up_to_their_limit() {
-    let server =
-        TestServer::start_with(fleet(), |settings| settings.limits.header_max_bytes = 2_000).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops_with(fleet(), |settings| {
+        settings.limits.header_max_bytes = 2_000
+    })
+    .await;
     let path = format!("https://localhost/v8/{DEVICES_PATH}");
     let ask = async |padding: usize| {
         let mut sender = server.connect_http2().await;

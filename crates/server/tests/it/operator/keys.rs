@@ -74,8 +74,7 @@ async fn a_revoked_key_is_refused_from_the_next_request() {
 /// and other streams continue.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revoked_key_ends_its_open_streams() {
-    let server = TestServer::start(fleet()).await;
-    let token = server.log_in("ops").await.token;
+    let (server, token) = TestServer::start_for_ops(fleet()).await;
     let (key, other) =
         (server.create_key("orders").await, server.create_key_named("other", "orders").await);
     let mut streams = [Stream::open(&server, &key).await, Stream::open(&server, &other).await];
