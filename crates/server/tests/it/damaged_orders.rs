@@ -21,8 +21,7 @@ async fn orders(server: &TestServer, token: &str, page: u32) -> Reply {
 async fn a_damaged_order_fails_the_requests_that_need_it_and_no_others() {
     let (server, token) = catalog::open_to_ops().await;
     let whole = [orders(&server, &token, 1).await.text, orders(&server, &token, 3).await.text];
-    let key = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let mut browser = Browser::with_rights(&server, "read").await;
     assert!(!browser.get("/console/service").await.text.contains("damaged order"));
 
     server.data.tamper(&sql::DAMAGE_ORDER.replace("ORDER", "O-2").replace("BY", "1"));

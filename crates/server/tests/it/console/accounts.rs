@@ -54,11 +54,10 @@ async fn the_session_of_exactly_the_named_account_is_ended() {
 #[tokio::test]
 async fn a_session_is_shown_and_ended_on_the_page_of_its_account() {
     let server = TestServer::start(fleet()).await;
-    let office = server.create_key_named("office", "read").await;
     let manager = server.create_key_named("manager", "read,fleet,audit").await;
     let token = server.log_in("ops").await.token;
     assert_eq!(server.code_of(&token).await, 200);
-    let mut reader = Browser::signed_in(&server, &office).await;
+    let mut reader = Browser::with_rights(&server, "read").await;
     let page = reader.get(ACCOUNT).await.text;
     let account = card(&page, "account");
     for part in ["One, Two", "enabled", "from 127.0.0.1", "just now"] {

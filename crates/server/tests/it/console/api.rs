@@ -143,8 +143,7 @@ async fn a_read_that_is_tried_has_the_body_of_the_call() {
 #[tokio::test]
 async fn a_call_that_is_tried_has_the_rights_of_the_signed_in_key() {
     let server = TestServer::start(fleet()).await;
-    let key = server.create_key_named("office", "read,orders,fleet").await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let mut browser = Browser::with_rights(&server, "read,orders,fleet").await;
     let tried = browser.post(&page_of("operator", "ListAudit"), &[]).await;
     assert!(tried.text.contains("<b>403 Forbidden</b>"), "{}", tried.text);
     assert_eq!(body(&tried)["detail"], "the key office does not have the right audit");

@@ -123,8 +123,7 @@ async fn two_tabs_share_one_session() {
 #[tokio::test]
 async fn the_next_click_after_a_revocation_is_the_sign_in() {
     let server = TestServer::start(fleet()).await;
-    let key = server.create_key_named("office", ALL).await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let mut browser = Browser::with_rights(&server, ALL).await;
     assert_eq!(browser.get(PAGE).await.status, 200);
     revoke(&server, "office").await;
     assert_eq!(browser.get(PAGE).await.status, 303);

@@ -20,8 +20,7 @@ async fn fixture() -> (TestServer, Browser) {
         order("unpaid", "D1", "01 12:00:00").with("shipmentStatus", 3).with("tradeNo", "T-7"),
     ];
     server.import_valid(orders.map(|order| order.to_string()).concat()).await;
-    let key = server.create_key_named("office", "read").await;
-    let browser = Browser::signed_in(&server, &key).await;
+    let browser = Browser::with_rights(&server, "read").await;
     (server, browser)
 }
 
@@ -73,8 +72,7 @@ async fn days_of_orders_are_open_at_an_end_that_is_not_given() {
     let order = |id: &str, start: &str| OrderLine::new(id, "D1", start).amount("USD", 940);
     let orders = [order("ahead", "2026-03-03 01:00:00"), order("old", "2001-03-02 08:00:00")];
     server.import_valid(orders.map(|order| order.to_string()).concat()).await;
-    let key = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let mut browser = Browser::with_rights(&server, "read").await;
     for (query, expected) in [
         ("from=2026-03-01", &["ahead"][..]),
         ("to=2026-03-02", &["old"]),

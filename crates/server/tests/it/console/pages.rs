@@ -199,10 +199,9 @@ async fn the_form_of_a_refused_key_keeps_its_name_and_rights() {
 #[tokio::test]
 async fn the_trail_is_filtered_and_downloaded() {
     let server = TestServer::start(fleet()).await;
-    let key = server.create_key_named("office", "audit,read").await;
     server.log_in("ops").await;
     server.log_in("ops").await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let mut browser = Browser::with_rights(&server, "audit,read").await;
     let all = browser.get("/console/audit").await.text;
     for text in ["Fleet applied", "Session replaced", "key office", "127.0.0.1"] {
         assert!(all.contains(text), "{text}: {all}");
@@ -270,7 +269,6 @@ async fn a_filter_that_cannot_be_used_is_shown_with_the_others() {
 #[tokio::test]
 async fn changes_are_shown_with_their_file_and_without_zeros() {
     let server = TestServer::start(fleet()).await;
-    let key = server.create_key_named("office", "audit").await;
     let counts = [("accepted", 3), ("updated", 0), ("unchanged", 1), ("rejected", 2)];
     let details: serde_json::Map<_, _> =
         counts.into_iter().map(|(name, count)| (name.to_owned(), json!(count))).collect();
@@ -279,7 +277,7 @@ async fn changes_are_shown_with_their_file_and_without_zeros() {
     let act = Act::new(AuditEvent::OrdersImported, details);
     server.store.trail().record_act(act, ActedBy::command(server.now())).await.unwrap();
     server.apply("[[group]]\nid = \"g2\"\nname = \"Two\"\n").await.unwrap();
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let mut browser = Browser::with_rights(&server, "audit").await;
     let first = "groups: 2 created, 0 changed; accounts: 1 created, 0 changed; products: 1 \
                  created, 0 changed; devices: 2 created, 0 changed";
     let import = "3 accepted, 0 updated, 1 unchanged, 2 rejected, file /srv/march.csv";

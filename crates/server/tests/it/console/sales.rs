@@ -20,7 +20,6 @@ fn sale(id: &str, day: &str, currency: &str, shipment: i64) -> String {
 #[tokio::test]
 async fn the_page_of_a_device_has_its_sales_and_failures() {
     let server = TestServer::start(fleet()).await;
-    let key = server.create_key_named("office", "read").await;
     let today = server.now();
     let zone = server.store.zone();
     let day = |ago: i64| kiosque_model::Day(zone.day_of(today).0 - ago).to_string();
@@ -39,7 +38,7 @@ async fn the_page_of_a_device_has_its_sales_and_failures() {
     // The orders remain in the group that the device had then.
     let moved = FleetToml::new().group("g2", "Two").device("D1", "Lobby", "g2");
     server.apply(moved.with(&format!("since = \"{} 09:55:00\"\n", day(0)))).await.unwrap();
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let mut browser = Browser::with_rights(&server, "read").await;
     let page = browser.get("/console/devices/D1").await.text;
     let sales = card(&page, "sales");
     let rows = between(sales, "<tr><th scope=\"row\">", "</tr>");

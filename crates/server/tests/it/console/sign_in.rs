@@ -198,8 +198,7 @@ async fn a_session_is_one_on_every_node_and_after_a_restart() {
 #[tokio::test]
 async fn a_colleague_who_follows_a_link_gets_the_page() {
     let server = TestServer::start(fleet()).await;
-    let key = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let mut browser = Browser::with_rights(&server, "read").await;
     let (at, page) = browser.open("/console/devices?q=1%2F2", Cause::OtherSite).await;
     assert_eq!((at.as_str(), page.status), ("/console/devices?q=1%2F2", 200));
     assert!(page.text.contains("/console/logout"), "{}", page.text);

@@ -122,8 +122,7 @@ async fn a_part_of_the_keys_says_so_and_is_not_sorted() {
     const CUT: &str =
         "Of the revoked keys only the newest are listed. “kiosque operator-key list” lists all.";
     let server = TestServer::start(fleet()).await;
-    let office = server.create_key_named("office", "keys").await;
-    let mut browser = Browser::signed_in(&server, &office).await;
+    let mut browser = Browser::with_rights(&server, "keys").await;
     for number in 0..=PAGE {
         server.advance(Duration::from_secs(1));
         let name = format!("k{number:02}");
@@ -186,7 +185,6 @@ async fn accounts_and_keys_are_sorted_by_times() {
 #[tokio::test]
 async fn the_figures_of_the_overview_are_sorted_and_open() {
     let server = TestServer::start(fleet()).await;
-    let office = server.create_key_named("office", "read").await;
     server.set_rates(&[("EUR", "2026-01-01", "1")]).await;
     let sale = |id: &str, day: &str, total| {
         let at = format!("2026-{day} 09:00:00");
@@ -194,7 +192,7 @@ async fn the_figures_of_the_overview_are_sorted_and_open() {
     };
     let sales = [sale("a", "02-27", 900), sale("b", "02-28", 10_000), sale("c", "03-01", 50)];
     server.import_valid(sales.concat()).await;
-    let mut browser = Browser::signed_in(&server, &office).await;
+    let mut browser = Browser::with_rights(&server, "read").await;
     let days = |page: &str| {
         let rows = between(card(page, "trend"), "<tr><th scope=\"row\">", "<");
         rows.into_iter().map(str::to_owned).collect::<Vec<_>>()
