@@ -9,8 +9,8 @@ use crate::tools;
 
 /// Checks licences, duplicates and sources by `deny.toml`, then looks for unused dependencies.
 pub(crate) fn run() -> Result<()> {
-    tools::ensure(&tools::DENY)?;
-    tools::ensure(&tools::MACHETE)?;
+    tools::ensure("deny", "0.20.2")?;
+    tools::ensure("machete", "0.9.2")?;
     // Dependencies of other platforms count too, and cargo-deny itself is kept off the network.
     process::run(&mut cargo(["fetch", "--locked"])?)?;
     // A warning means an exception in deny.toml that is no longer needed.

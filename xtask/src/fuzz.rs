@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         Some(target) => bail!("there is no fuzz target `{target}`; there are: {}", all.join(", ")),
     };
     packages::ensure(packages::FOR_FUZZ)?;
-    tools::ensure(&tools::FUZZ)?;
+    tools::ensure("fuzz", "0.13.2")?;
 
     let mut findings = Vec::new();
     let mut rows = Vec::new();
