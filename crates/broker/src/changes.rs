@@ -138,16 +138,11 @@ impl Broker {
 /// Returns whether an answer is a success without records.
 fn is_without_records(called: &Called) -> bool {
     #[derive(Deserialize)]
-    struct Envelope {
-        data: Data,
-    }
-    #[derive(Deserialize)]
     struct Data {
         records: Vec<IgnoredAny>,
     }
-    let body = &called.answer.body;
-    body.len() <= EMPTY_MAX_BYTES
-        && serde_json::from_slice::<Envelope>(body).is_ok_and(|it| it.data.records.is_empty())
+    called.answer.body.len() <= EMPTY_MAX_BYTES
+        && called.answer.data().is_ok_and(|Data { records }| records.is_empty())
 }
 
 #[cfg(test)]

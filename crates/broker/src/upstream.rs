@@ -10,7 +10,6 @@ use kiosque_contract::Endpoint;
 use kiosque_contract::endpoint::{LogIn, SwitchGroup};
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::{GroupId, UnixMs};
-use serde::Deserialize;
 
 use crate::durations::Durations;
 use crate::metrics::Metrics;
@@ -79,15 +78,11 @@ impl Upstream {
     }
 
     fn look_at(&self, path: &str, answer: &Answer) {
-        #[derive(Deserialize)]
-        struct Envelope {
-            data: Grant,
-        }
         let is_log_in = path == LogIn::PATH;
         if !is_log_in && path != SwitchGroup::PATH {
             return;
         }
-        let Ok(Envelope { data }) = serde_json::from_slice(&answer.body) else { return };
+        let Ok(data) = answer.data::<Grant>() else { return };
         let mut seen = lock_ignoring_poison(&self.seen);
         let default_group = seen.take().filter(|_| !is_log_in).map(|seen| seen.default_group);
         *seen = Some(Seen {

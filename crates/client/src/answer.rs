@@ -23,13 +23,8 @@ struct Failed {
 
 /// Returns `data` of a success, or the corresponding error.
 pub(crate) fn data_of<T: DeserializeOwned>(answer: &Answer) -> Result<T, Error> {
-    #[derive(Deserialize)]
-    struct Succeeded<T> {
-        data: T,
-    }
     if answer.status == 200 && answer.code() == Some(SUCCESS) {
-        let envelope = serde_json::from_slice::<Succeeded<T>>(&answer.body);
-        return envelope.map(|envelope| envelope.data).map_err(|error| {
+        return answer.data().map_err(|error| {
             let mut answer = NotAnEnvelope::of(answer);
             answer.excerpt = format!("{error}; {}", answer.excerpt);
             Error::NotAnEnvelope(answer)

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, HeaderValue};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::printable::printable;
@@ -87,6 +88,18 @@ impl Answer {
             return number.and_then(|digits| digits.trim().parse().ok());
         }
         serde_json::from_slice::<WithCode>(&self.body).ok().map(|envelope| envelope.code)
+    }
+
+    /// Returns `data` of the envelope.
+    ///
+    /// # Errors
+    /// The body is no envelope, or its data has another shape.
+    pub fn data<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        #[derive(Deserialize)]
+        struct WithData<T> {
+            data: T,
+        }
+        serde_json::from_slice::<WithData<T>>(&self.body).map(|envelope| envelope.data)
     }
 
     /// Returns `Retry-After` if it is a number of seconds.

@@ -67,12 +67,8 @@ pub struct Group {
 impl Grant {
     /// Reads a successful answer, or returns why it cannot be used.
     pub(super) fn of(answer: &Answer) -> Result<Grant, &'static str> {
-        #[derive(Deserialize)]
-        struct WithData {
-            data: Grant,
-        }
-        match serde_json::from_slice(&answer.body) {
-            Ok(WithData { data }) if data.token.is_sendable() => Ok(data),
+        match answer.data::<Grant>() {
+            Ok(data) if data.token.is_sendable() => Ok(data),
             Ok(_) => Err("the accessToken of the login has a character that no header can have"),
             Err(_) => Err("the data does not have the fields of a login"),
         }
