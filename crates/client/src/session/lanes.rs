@@ -84,15 +84,10 @@ impl Lanes {
         refused
     }
 
-    /// Removes all calls of a lane.
-    pub(super) fn take_lane(&mut self, lane: &Lane) -> Vec<Ticket> {
-        self.0.remove(lane).unwrap_or_default().into_keys().collect()
-    }
-
-    /// Removes all calls.
-    pub(super) fn take_all(&mut self) -> Vec<Ticket> {
-        let lanes = std::mem::take(&mut self.0);
-        lanes.into_values().flat_map(BTreeMap::into_keys).collect()
+    /// Removes all calls of some lanes.
+    pub(super) fn take_all_of(&mut self, belongs: impl Fn(&Lane) -> bool) -> Vec<Ticket> {
+        let lanes = self.0.extract_if(.., |lane, _| belongs(lane));
+        lanes.flat_map(|(_, calls)| calls.into_keys()).collect()
     }
 
     /// Returns when the oldest call was made.
@@ -103,12 +98,11 @@ impl Lanes {
 
     /// Returns the number of calls of each lane, and when the oldest was made.
     pub(super) fn waiting(&self) -> BTreeMap<Lane, (usize, Instant)> {
-        let oldest =
-            |calls: &BTreeMap<Ticket, Waiting>| calls.values().map(|call| call.since).min();
-        let lanes = self.0.iter();
-        lanes
-            .filter_map(|(lane, calls)| Some((lane.clone(), (calls.len(), oldest(calls)?))))
-            .collect()
+        let lanes = self.0.iter().filter_map(|(lane, calls)| {
+            let (_, oldest) = calls.first_key_value()?;
+            Some((lane.clone(), (calls.len(), oldest.since)))
+        });
+        lanes.collect()
     }
 
     /// Removes the calls that were made at this time or earlier.

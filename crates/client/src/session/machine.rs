@@ -363,6 +363,7 @@ impl Machine {
     ) {
         self.is_changing = false;
         let lane = Lane::Group(to.clone());
+        let is_of_lane = |other: &Lane| *other == lane;
         match result {
             Ok(granted) => {
                 let got = granted.grant.group.clone();
@@ -374,7 +375,7 @@ impl Machine {
                 self.hold(now, held);
                 if got != *to {
                     let (wanted, got) = (to.to_string(), got.to_string());
-                    self.fail_lane(&lane, &Error::WrongGroup { wanted, got });
+                    self.fail_all_of(is_of_lane, &Error::WrongGroup { wanted, got });
                 }
             }
             Err(Failure::Refused(refusal)) if refusal.code == -4 => {
@@ -385,11 +386,13 @@ impl Machine {
                 let error = Error::gave_up(refusals_max, Error::Refused(refusal));
                 self.failed.extend(refused.into_iter().map(|ticket| (ticket, error.clone())));
             }
-            Err(Failure::Refused(refusal)) => self.fail_lane(&lane, &Error::Refused(refusal)),
+            Err(Failure::Refused(refusal)) => {
+                self.fail_all_of(is_of_lane, &Error::Refused(refusal))
+            }
             Err(Failure::Unclear(error, after)) => self.unclear(now, error, after),
             Err(Failure::Unusable(error)) => {
                 self.held = None;
-                self.fail_lane(&lane, &error);
+                self.fail_all_of(is_of_lane, &error);
             }
         }
     }
@@ -399,14 +402,13 @@ impl Machine {
         self.is_changing = false;
     }
 
-    fn fail_lane(&mut self, lane: &Lane, error: &Error) {
-        let calls = self.lanes.take_lane(lane);
+    fn fail_all_of(&mut self, belongs: impl Fn(&Lane) -> bool, error: &Error) {
+        let calls = self.lanes.take_all_of(belongs);
         self.failed.extend(calls.into_iter().map(|ticket| (ticket, error.clone())));
     }
 
     fn fail_all(&mut self, error: &Error) {
-        let calls = self.lanes.take_all();
-        self.failed.extend(calls.into_iter().map(|ticket| (ticket, error.clone())));
+        self.fail_all_of(|_| true, error);
     }
 }
 
