@@ -152,7 +152,11 @@ impl Broker {
     }
 
     /// Answers one request of a worker.
-    pub(crate) async fn answer(&self, request: Request<Incoming>, peer: IpAddr) -> Answered {
+    pub(crate) async fn answer(
+        self: Arc<Broker>,
+        request: Request<Incoming>,
+        peer: IpAddr,
+    ) -> Answered {
         let (head, mut body) = request.into_parts();
         let locale = head.headers.get(LOCALE_HEADER).and_then(|value| value.to_str().ok());
         let locale = locale.and_then(Locale::best_match).unwrap_or_default();

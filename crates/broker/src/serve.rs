@@ -49,26 +49,8 @@ pub fn broker_limits() -> Limits {
 /// out.
 pub async fn serve(broker: Arc<Broker>, listeners: Listeners, stop: impl Future<Output = ()>) {
     let Listeners { tls, plain, status } = listeners;
-    let of_workers = || {
-        let broker = Arc::clone(&broker);
-        boxed(move |request, peer| {
-            let broker = Arc::clone(&broker);
-            async move { broker.answer(request, peer).await }
-        })
-    };
-    let of_status = {
-        let broker = Arc::clone(&broker);
-        boxed(move |request, _| {
-            let broker = Arc::clone(&broker);
-            async move {
-                let refused = refused_page(request.headers(), Locale::En);
-                match refused {
-                    Some(refused) => refused,
-                    None => self::status(&broker, request.uri().path()).await,
-                }
-            }
-        })
-    };
+    let of_workers = || boxed(&broker, Broker::answer);
+    let of_status = boxed(&broker, self::status);
     // Each has separate connections, so that workers cannot take the ones for the status.
     let options = || ConnectionOptions {
         limits: broker.limits.clone(),
@@ -112,15 +94,22 @@ fn of_this_machine(answer: BoxedAnswer) -> BoxedAnswer {
     })
 }
 
-fn boxed<F>(answer: impl Fn(Request<Incoming>, IpAddr) -> F + Send + Sync + 'static) -> BoxedAnswer
+fn boxed<F>(
+    broker: &Arc<Broker>,
+    answer: fn(Arc<Broker>, Request<Incoming>, IpAddr) -> F,
+) -> BoxedAnswer
 where
     F: Future<Output = Answered> + Send + 'static,
 {
-    Box::new(move |request, peer| Box::pin(answer(request, peer)))
+    let broker = Arc::clone(broker);
+    Box::new(move |request, peer| Box::pin(answer(Arc::clone(&broker), request, peer)))
 }
 
-async fn status(broker: &Broker, path: &str) -> Answered {
-    let (kind, body) = match path {
+async fn status(broker: Arc<Broker>, request: Request<Incoming>, _: IpAddr) -> Answered {
+    if let Some(refused) = refused_page(request.headers(), Locale::En) {
+        return refused;
+    }
+    let (kind, body) = match request.uri().path() {
         "/" => ("text/plain; charset=utf-8", broker.status().await.to_string()),
         "/status.json" => {
             // Texts and numbers always render.
