@@ -4,13 +4,10 @@ use serde_json::Value;
 
 use crate::calls::Call;
 
-/// The fields of the data of a page, and the field of an envelope.
-const RECORDS: &str = "records";
-pub(crate) const TOTAL: &str = "total";
-const DATA: &str = "data";
-pub(crate) const EXPIRES_IN: &str = "expiresIn";
-const ACCESS_TOKEN: &str = "accessToken";
-const GROUP_ID: &str = "groupId";
+/// The places of fields in an envelope.
+const RECORDS: &str = "/data/records";
+pub(crate) const TOTAL: &str = "/data/total";
+pub(crate) const EXPIRES_IN: &str = "/data/expiresIn";
 
 /// An envelope with `code` 200.
 pub(crate) struct Success(Value);
@@ -29,22 +26,19 @@ impl Success {
 
     /// Returns the token of a login or a switch.
     pub(crate) fn token(&self) -> Option<&str> {
-        self.0.get(DATA)?.get(ACCESS_TOKEN)?.as_str()
+        self.0.pointer("/data/accessToken")?.as_str()
     }
 
     /// Returns the group selected by a login or a switch.
     pub(crate) fn group(&self) -> Option<&str> {
-        self.0.get(DATA)?.get(GROUP_ID)?.as_str()
+        self.0.pointer("/data/groupId")?.as_str()
     }
 
     /// Changes a number of the data. This and all other alterations return whether the answer has
     /// the field that they change.
     pub(crate) fn alter(&mut self, field: &str, alter: impl FnOnce(i64) -> i64) -> bool {
-        let number = self.0.get_mut(DATA).and_then(|data| data.get_mut(field));
-        let Some((number, given)) = number.and_then(|it| it.as_i64().map(|given| (it, given)))
-        else {
-            return false;
-        };
+        let Some(number) = self.0.pointer_mut(field) else { return false };
+        let Some(given) = number.as_i64() else { return false };
         *number = alter(given).into();
         true
     }
@@ -81,10 +75,8 @@ impl Success {
 
     /// Puts rows before this page's own.
     fn begin_with(&mut self, moved: &[Value], arrived: usize, size: usize) -> bool {
-        let data = self.0.get_mut(DATA);
-        let Some(own) = data.and_then(|data| data.get_mut(RECORDS)?.as_array_mut()) else {
-            return false;
-        };
+        let own = self.0.pointer_mut(RECORDS).and_then(Value::as_array_mut);
+        let Some(own) = own else { return false };
         own.splice(0..0, moved.iter().cloned());
         own.truncate(size);
         let arrived = i64::try_from(arrived).unwrap_or_default();
@@ -93,12 +85,12 @@ impl Success {
 
     /// Returns the rows of a page.
     fn records(&self) -> &[Value] {
-        let records = self.0.get(DATA).and_then(|data| data.get(RECORDS)?.as_array());
+        let records = self.0.pointer(RECORDS).and_then(Value::as_array);
         records.map_or(&[], Vec::as_slice)
     }
 
     fn rows(&mut self, call: Call) -> Option<&mut Vec<Value>> {
-        self.0.get_mut(DATA)?.pointer_mut(call.rows?)?.as_array_mut()
+        self.0.get_mut("data")?.pointer_mut(call.rows?)?.as_array_mut()
     }
 }
 
