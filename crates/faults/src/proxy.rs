@@ -109,14 +109,14 @@ impl FaultProxy {
         now: UnixMs,
         names: &mut Names,
     ) -> Response<Content> {
-        let is_altered = plan.faults.iter().any(|fault| alters_json(fault.kind));
         let before = self.page_before(request, plan).await;
         let mut answer = match self.server.exchange(request.request()).await {
             Ok(answer) => answer,
             Err(error) => return unreachable(&error),
         };
         remove_headers_of_connection(answer.headers_mut());
-        if let Some(call) = call.filter(|call| is_altered || Calls::Sessions.contains(call)) {
+        let may_alter = |call: &Call| !plan.faults.is_empty() || Calls::Sessions.contains(call);
+        if let Some(call) = call.filter(may_alter) {
             self.alter((request, call), plan, before.as_ref(), now, (&mut answer, names));
         }
         let clock = plan.faults.iter().find_map(|fault| match fault.kind {
@@ -246,20 +246,6 @@ fn replacement(
         names.push(fault.kind.name());
         Some(answer)
     })
-}
-
-/// Returns whether a fault changes the JSON of an answer.
-fn alters_json(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Resort
-            | Kind::DropRow
-            | Kind::StaleTotal(_)
-            | Kind::ShiftPage(_)
-            | Kind::Shifted(_)
-            | Kind::Expire(_)
-            | Kind::Clock(_)
-    )
 }
 
 /// Formats a time for the header `Date`.
