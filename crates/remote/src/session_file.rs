@@ -1,6 +1,6 @@
 //! The session that all processes of a profile share, in a file that they lock in turn.
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -57,24 +57,16 @@ impl SessionFile {
         let failed =
             |error: std::io::Error| CommandError::Usage(format!("cannot lock {name}: {error}"));
         let lock = files::open_lock(&self.lock).map_err(failed)?;
-        let lock = match lock.try_lock() {
-            Ok(()) => lock,
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
-            Err(TryLockError::WouldBlock) => {
-                let mut waiting = tokio::task::spawn_blocking(move || lock.lock().map(|()| lock));
-                let locked = match tokio::time::timeout(QUIET_WAIT, &mut waiting).await {
-                    Ok(locked) => locked,
-                    Err(_) => {
-                        eprintln!("waiting for another process that uses the session ({name})");
-                        waiting.await
-                    }
-                };
-                locked
-                    .map_err(|_| CommandError::Usage(format!("cannot lock {name}")))?
-                    .map_err(failed)?
+        let mut waiting = tokio::task::spawn_blocking(move || lock.lock().map(|()| lock));
+        let locked = match tokio::time::timeout(QUIET_WAIT, &mut waiting).await {
+            Ok(locked) => locked,
+            Err(_) => {
+                eprintln!("waiting for another process that uses the session ({name})");
+                waiting.await
             }
         };
-        Ok(Locked { file: self, _lock: lock })
+        let locked = locked.map_err(|_| CommandError::Usage(format!("cannot lock {name}")))?;
+        Ok(Locked { file: self, _lock: locked.map_err(failed)? })
     }
 }
 
