@@ -22,14 +22,12 @@
 mod bulk;
 mod row;
 mod text;
-mod token;
 mod value;
 
 use std::sync::OnceLock;
 
 use crate::error::Error;
 
-pub(crate) use bulk::ColumnType;
 pub(crate) use row::{FromRow, Reader, Row, row};
 use text::Translated;
 pub(crate) use value::{Value, distinct, has_no_nul, numbers};
@@ -84,7 +82,7 @@ impl Sql {
     }
 
     /// Returns the types of the bulk rows' columns; none for other statements.
-    pub(crate) fn bulk_types(&self) -> Result<&[ColumnType], Error> {
+    pub(crate) fn bulk_types(&self) -> Result<&[&'static str], Error> {
         Ok(&self.translated()?.bulk_types)
     }
 

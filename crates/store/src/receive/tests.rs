@@ -1,5 +1,5 @@
 use crate::explain;
-use crate::sql::{ColumnType, Sql};
+use crate::sql::Sql;
 
 /// Orders of the group, far fewer than PostgreSQL considers many.
 const ORDERS: u32 = 1_000;
@@ -13,7 +13,7 @@ const TABLES: [&str; 6] =
 /// Returns the command that runs a look-up in group 1 with rows that are not stored.
 fn execution(sql: &Sql) -> String {
     let arrays = sql.bulk_types().expect("a statement").iter().map(|kind| {
-        let prefix = if *kind == ColumnType::Text { "x" } else { "" };
+        let prefix = if *kind == "text" { "x" } else { "" };
         let rows = (ORDERS + 1..=ORDERS + LOOKED_UP).map(|number| format!("{prefix}{number}"));
         format!("'{{{}}}'", rows.collect::<Vec<_>>().join(","))
     });

@@ -79,168 +79,133 @@
 //! Anything else is refused with the reason, when the statement is first used and by the tests of
 //! all statements.
 
-mod form;
+use super::text::{is_word_char, word};
 
-use strum::{EnumString, IntoStaticStr};
+/// The types of columns.
+const TYPES: [&str; 4] = ["text", "bytea", "bigint", "boolean"];
 
-use super::token::{Kind, Token};
-#[cfg(test)]
-use form::INSERT_END;
-use form::{Form, Insert, LookUp, NOT_ROWS, declaration, form};
+const NOT_ROWS: &str = "{ begins no {rows NAME: COLUMN TYPE, …}";
 
-/// The type of a column of bulk rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, EnumString)]
-#[strum(serialize_all = "lowercase")]
-pub(crate) enum ColumnType {
-    Text,
-    Bytea,
-    Bigint,
-    Boolean,
-}
-
-impl ColumnType {
-    pub(super) fn name(self) -> &'static str {
-        self.into()
-    }
-}
-
-/// The `{rows …}` of a statement.
+/// A bulk statement, split at its `{rows …}`.
 pub(super) struct Bulk<'a> {
-    /// The indexes of `{` and `}` among the tokens.
-    open: usize,
-    close: usize,
+    /// The text before the clause of the rows.
+    before: &'a str,
+    /// ` from ` or ` using `.
+    clause: &'static str,
+    after: &'a str,
     alias: &'a str,
-    pub(super) columns: Vec<(&'a str, ColumnType)>,
-    form: Form<'a>,
-    /// The clause in PostgreSQL's words.
-    arrays: String,
+    /// The names and the types of the columns.
+    columns: Vec<(&'a str, &'static str)>,
+    /// Whether PostgreSQL looks up row by row: `{each …}`.
+    is_row_by_row: bool,
 }
 
 impl<'a> Bulk<'a> {
-    /// Finds the `{rows …}` of a statement, if it has one, and checks the statement around it.
-    pub(super) fn parse(tokens: &[Token<'a>]) -> Result<Option<Bulk<'a>>, String> {
-        let Some(open) = tokens.iter().position(|token| token.is_symbol('{')) else {
-            return Ok(None);
+    /// Finds the `{rows …}` of a statement, if it has one.
+    pub(super) fn parse(text: &'a str) -> Result<Option<Bulk<'a>>, String> {
+        let Some((before, rest)) = text.split_once('{') else { return Ok(None) };
+        let (rows, after) = rest.split_once('}').ok_or(NOT_ROWS)?;
+        let (rows, columns) = rows.split_once(": ").ok_or(NOT_ROWS)?;
+        let (is_row_by_row, alias) = match rows.split_once(' ') {
+            Some(("rows", alias)) => (false, alias),
+            Some(("each", alias)) => (true, alias),
+            _ => return Err(NOT_ROWS.to_owned()),
         };
-        let (before, rest) = (tokens.get(..open), tokens.get(open + 1..));
-        let (before, rest) = (before.unwrap_or_default(), rest.unwrap_or_default());
-        let length = rest.iter().position(|token| token.is_symbol('}')).ok_or(NOT_ROWS)?;
-        let (inner, after) = rest.split_at(length);
-        let after = after.get(1..).unwrap_or_default();
-        if after.iter().any(|token| token.is_symbol('{')) {
+        let clause = if before.starts_with("delete ") { " using " } else { " from " };
+        let before = before.strip_suffix(clause);
+        let before = before.ok_or("{rows …} is not the first table of its clause")?;
+        if before.matches('(').count() != before.matches(')').count() {
+            return Err("{rows …} is in parentheses".to_owned());
+        }
+        if after.contains('{') {
             return Err("a second {".to_owned());
         }
-        let (look_up, alias, columns) = declaration(inner)?;
-        let form = form(before, after, look_up)?;
-        let arrays = arrays(alias, &columns);
-        Ok(Some(Bulk { open, close: open + 1 + length, alias, columns, form, arrays }))
+        let columns = columns.split(", ").map(column).collect::<Result<_, _>>()?;
+        Ok(Some(Bulk { before, clause, after, alias, columns, is_row_by_row }))
     }
 
-    /// Returns the position, from 1, of the column with a name.
-    fn position(&self, name: &Token<'_>) -> Option<usize> {
-        let column = self.columns.iter().position(|(column, _)| name.is_word(column))?;
-        Some(column + 1)
+    /// Returns the types of the columns.
+    pub(super) fn types(&self) -> Vec<&'static str> {
+        self.columns.iter().map(|(_, kind)| *kind).collect()
     }
 
-    /// The statement for all rows at once, as arrays.
-    pub(super) fn as_arrays<'t>(&'t self, tokens: &[Token<'t>]) -> Vec<Token<'t>> {
-        let before = tokens.get(..self.open).unwrap_or_default();
-        let after = tokens.get(self.close + 1..).unwrap_or_default();
-        let arrays = Token { spaced: true, kind: Kind::Text(&self.arrays) };
-        let text = |text| Token { spaced: true, kind: Kind::Text(text) };
-        if let Form::Select(LookUp::RowByRow) = self.form {
-            let mut all = vec![text("select found.* from"), arrays, text("cross join lateral (")];
-            all.extend(before);
-            all.extend(after.get(2..).unwrap_or_default());
-            all.push(text("offset 0) as found"));
-            return all;
+    /// Returns the statement for all rows at once, as arrays.
+    pub(super) fn as_arrays(&self) -> String {
+        let Bulk { before, clause, after, alias, columns, is_row_by_row } = self;
+        let typed = columns.iter().zip(1..).map(|((_, kind), at)| format!("${at}::{kind}[]"));
+        let typed: Vec<String> = typed.collect();
+        let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+        let arrays = format!("unnest({}) as {alias}({})", typed.join(", "), names.join(", "));
+        if *is_row_by_row {
+            let select = look_up(before, after).unwrap_or_default();
+            return format!(
+                "select found.* from {arrays} cross join lateral ({select} offset 0) as found"
+            );
         }
-        [before, &[arrays], after].concat()
+        format!("{before}{clause}{arrays}{after}")
     }
 
-    /// The statement for one row, its columns as parameters.
-    pub(super) fn row_by_row<'t>(&self, tokens: &[Token<'t>]) -> Result<Vec<Token<'t>>, String> {
-        let before = tokens.get(..self.open).unwrap_or_default();
-        let after = tokens.get(self.close + 1..).unwrap_or_default();
-        let (mut before, after) = (self.with_parameters(before), self.with_parameters(after));
-        let from = before.len().saturating_sub(1);
-        let mut all;
-        match self.form {
-            Form::Select(_) => {
-                all = before;
-                all.extend(after.get(2..).unwrap_or_default());
-            }
-            Form::Change => {
-                all = before.get(..from).unwrap_or_default().to_vec();
-                all.extend(&after);
-            }
-            Form::Insert(Insert { select, tail, same_shard }) => {
-                if let Some((alias, column)) = same_shard {
-                    let parameter = after.get(tail - 1).ok_or("a bulk insert without its end")?;
-                    before = replaced(&before, alias, |name| {
-                        name.is_word(column).then_some(parameter.kind)
-                    });
-                }
-                let from = before.len().saturating_sub(1);
-                all = before.get(..select).unwrap_or_default().to_vec();
-                all.push(Token { spaced: true, kind: Kind::Text("values (") });
-                let values = before.get(select + 1..from).unwrap_or_default();
-                let first = values.first().map(|first| Token { spaced: false, ..*first });
-                all.extend(first);
-                all.extend(values.get(1..).unwrap_or_default());
-                all.push(Token { spaced: false, kind: Kind::Symbol(')') });
-                all.extend(after.get(tail..).unwrap_or_default());
-            }
+    /// Returns the statement for one row, whose columns are parameters, each with a `cast` to its
+    /// type.
+    pub(super) fn of_row(&self, cast: impl Fn(&str) -> String) -> Result<String, String> {
+        let (mut before, mut after) = (self.before.to_owned(), self.after.to_owned());
+        for ((name, kind), at) in self.columns.iter().zip(1..) {
+            let column = format!("{}.{name}", self.alias);
+            let parameter = format!("${at}{}", cast(kind));
+            before = replaced(&before, &column, &parameter);
+            after = replaced(&after, &column, &parameter);
         }
-        Ok(all)
+        let of_row = match (word(&before), self.is_row_by_row) {
+            ("select", _) => look_up(&before, &after),
+            ("insert", false) => insert(&before, &after),
+            ("update" | "delete", false) if after.starts_with(" where ") => Some(before + &after),
+            _ => None,
+        };
+        let error = || format!("no form of a bulk statement: {}{{…}}{}", self.before, self.after);
+        of_row.ok_or_else(error)
     }
+}
 
-    /// Replaces references to columns by parameters.
-    fn with_parameters<'t>(&self, tokens: &[Token<'t>]) -> Vec<Token<'t>> {
-        replaced(tokens, self.alias, |name| self.position(name).map(Kind::Number))
+/// Reads `NAME TYPE`.
+fn column(text: &str) -> Result<(&str, &'static str), String> {
+    let known = |(name, kind)| Some((name, *TYPES.iter().find(|known| **known == kind)?));
+    let column = text.split_once(' ').and_then(known);
+    column.ok_or_else(|| format!("{text} is not a name and one of the types {TYPES:?}"))
+}
+
+/// Returns a look-up of one row.
+fn look_up(before: &str, after: &str) -> Option<String> {
+    Some(format!("{before} from {}", after.strip_prefix(" cross join ")?))
+}
+
+/// Returns an insert of one row.
+fn insert(before: &str, after: &str) -> Option<String> {
+    let (table, values) = before.split_once(" select ")?;
+    let (end, conflict) = after.split_at(after.find(" on conflict ").unwrap_or(after.len()));
+    if end == " where true" {
+        return Some(format!("{table} values ({values}){conflict}"));
     }
+    // The row of the same shard: `cross join TABLE ALIAS where ALIAS.COLUMN = $PARAMETER`.
+    let (of_shard, condition) = end.strip_prefix(" cross join ")?.split_once(" where ")?;
+    let ((_, alias), (column, parameter)) =
+        (of_shard.split_once(' ')?, condition.split_once(" = ")?);
+    let is_of_alias = column.split_once('.').is_some_and(|(of, _)| of == alias);
+    let name = parameter.strip_prefix('$')?;
+    let values = replaced(values, column, parameter);
+    (is_of_alias && word(name) == name).then(|| format!("{table} values ({values}){conflict}"))
 }
 
-/// Returns whether a token is the alias of a table, not a column with that name.
-fn is_alias(tokens: &[Token<'_>], at: usize, alias: &str) -> bool {
-    let is_qualified = at > 0 && tokens.get(at - 1).is_some_and(|token| token.is_symbol('.'));
-    !is_qualified && tokens.get(at).is_some_and(|token| token.is_word(alias))
-}
-
-/// Returns the name of the column if the tokens from `at` on are `ALIAS.COLUMN`.
-fn column<'a, 't>(tokens: &'a [Token<'t>], at: usize, alias: &str) -> Option<&'a Token<'t>> {
-    let [_, dot, name] = tokens.get(at..at + 3)? else { return None };
-    (is_alias(tokens, at, alias) && dot.is_symbol('.')).then_some(name)
-}
-
-/// Replaces references to columns of a table by what `kind` returns for their names.
-fn replaced<'t>(
-    tokens: &[Token<'t>],
-    alias: &str,
-    kind: impl Fn(&Token<'t>) -> Option<Kind<'t>>,
-) -> Vec<Token<'t>> {
-    let mut all = Vec::with_capacity(tokens.len());
-    let mut at = 0;
-    while let Some(token) = tokens.get(at) {
-        match column(tokens, at, alias).and_then(&kind) {
-            Some(kind) => {
-                all.push(Token { kind, ..*token });
-                at += 3;
-            }
-            None => {
-                all.push(*token);
-                at += 1;
-            }
-        }
+/// Replaces a column of a table where it is not a part of another name.
+fn replaced(text: &str, column: &str, by: &str) -> String {
+    let mut parts = text.split(column);
+    let mut replaced = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_longer = replaced.ends_with(|c| is_word_char(c) || c == '.');
+        let is_longer = is_longer || part.starts_with(is_word_char);
+        replaced.push_str(if is_longer { column } else { by });
+        replaced.push_str(part);
     }
-    all
-}
-
-fn arrays(alias: &str, columns: &[(&str, ColumnType)]) -> String {
-    let typed = columns.iter().zip(1..).map(|((_, kind), at)| format!("${at}::{}[]", kind.name()));
-    let typed: Vec<String> = typed.collect();
-    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
-    format!("unnest({}) as {alias}({})", typed.join(", "), names.join(", "))
+    replaced
 }
 
 #[cfg(test)]

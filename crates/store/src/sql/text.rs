@@ -1,9 +1,6 @@
 //! The text of a statement: its parameters, and its translation for each engine.
 
-use std::fmt::Write as _;
-
-use super::bulk::{Bulk, ColumnType};
-use super::token::{Kind, Token, tokens};
+use super::bulk::Bulk;
 
 /// A statement in the text of each engine, without line breaks and indents: a prepared statement is
 /// looked up by its whole text.
@@ -13,89 +10,71 @@ pub(super) struct Translated {
     pub(super) postgres: String,
     /// A bulk statement for one row, with a parameter for each column.
     pub(super) postgres_of_row: String,
-    pub(super) bulk_types: Vec<ColumnType>,
+    /// The types of the columns of bulk rows.
+    pub(super) bulk_types: Vec<&'static str>,
 }
 
 /// Translates a statement for both engines, or returns the error in it. The text refers to
-/// parameters as `$name`; they are bound in the order of `parameters`.
+/// parameters as `$name`; they are bound in the order of `parameters`, after the columns of bulk
+/// rows.
 pub(super) fn translate(text: &str, parameters: &[&str]) -> Result<Translated, String> {
-    let tokens = tokens(text)?;
-    let bulk = Bulk::parse(&tokens)?;
-    let width = bulk.as_ref().map_or(0, |bulk| bulk.columns.len());
-    let tokens = numbered(tokens, parameters, width)?;
-    let Some(bulk) = bulk else {
-        let (sqlite, postgres) = (render(&tokens, '?', &[]), render(&tokens, '$', &[]));
-        let (postgres_of_row, bulk_types) = (String::new(), Vec::new());
-        return Ok(Translated { sqlite, postgres, postgres_of_row, bulk_types });
-    };
-    let bulk_types: Vec<ColumnType> = bulk.columns.iter().map(|(_, kind)| *kind).collect();
-    let of_row = bulk.row_by_row(&tokens)?;
-    Ok(Translated {
-        sqlite: render(&of_row, '?', &[]),
-        postgres: render(&bulk.as_arrays(&tokens), '$', &[]),
-        postgres_of_row: render(&of_row, '$', &bulk_types),
-        bulk_types,
-    })
-}
-
-/// Replaces each parameter by its number. The `width` parameters of bulk rows come first.
-fn numbered<'a>(
-    mut tokens: Vec<Token<'a>>,
-    parameters: &[&str],
-    width: usize,
-) -> Result<Vec<Token<'a>>, String> {
-    let mut used = Vec::new();
-    for token in &mut tokens {
-        let Kind::Parameter(name) = token.kind else { continue };
-        let declared = parameters.iter().position(|declared| *declared == name);
-        let declared = declared.ok_or_else(|| format!("parameter ${name} is not declared"))?;
-        used.push(name);
-        token.kind = Kind::Number(width + 1 + declared);
+    if text.contains("--") {
+        return Err("a comment in the text".to_owned());
+    }
+    let used: Vec<&str> = text.split('$').skip(1).map(word).collect();
+    if let Some(other) = used.iter().find(|name| !parameters.contains(name)) {
+        return Err(format!("parameter ${other} is not declared"));
     }
     if let Some(unused) = parameters.iter().find(|name| !used.contains(name)) {
         return Err(format!("parameter ${unused} is not used"));
     }
-    Ok(tokens)
-}
-
-/// Joins tokens, with one space where there was white space. The first parameters have these types.
-fn render(tokens: &[Token<'_>], sigil: char, types: &[ColumnType]) -> String {
-    let mut text = String::new();
-    for token in tokens {
-        if token.spaced && !text.is_empty() {
-            text.push(' ');
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let bulk = Bulk::parse(&text)?;
+    let bulk_types = bulk.as_ref().map(Bulk::types).unwrap_or_default();
+    let (sqlite, postgres, postgres_of_row) = match bulk {
+        None => (text.clone(), text, String::new()),
+        Some(bulk) => {
+            let typed = bulk.of_row(|kind| format!("::{kind}"))?;
+            (bulk.of_row(|_| String::new())?, bulk.as_arrays(), typed)
         }
-        match token.kind {
-            Kind::Word(part) | Kind::Quoted(part) | Kind::Text(part) => text.push_str(part),
-            Kind::Symbol(symbol) => text.push(symbol),
-            Kind::Parameter(name) => {
-                text.push('$');
-                text.push_str(name);
-            }
-            Kind::Number(number) => {
-                // Writing to a string cannot fail.
-                let _ = write!(text, "{sigil}{number}");
-                if let Some(kind) = types.get(number - 1) {
-                    let _ = write!(text, "::{}", kind.name());
-                }
-            }
-        }
-    }
-    text
+    };
+    // The columns of bulk rows have their numbers already.
+    let declared = |name: &str| parameters.iter().position(|parameter| *parameter == name);
+    let number = |name: &str| match declared(name) {
+        Some(at) => bulk_types.len() + at + 1,
+        None => name.parse().unwrap_or_default(),
+    };
+    Ok(Translated {
+        sqlite: numbered(&sqlite, '?', number),
+        postgres: numbered(&postgres, '$', number),
+        postgres_of_row: numbered(&postgres_of_row, '$', number),
+        bulk_types,
+    })
 }
 
 /// Adds `by` to the number of every parameter `$n`.
 pub(super) fn shift_parameters(text: &str, by: usize) -> String {
+    numbered(text, '$', |number| number.parse::<usize>().unwrap_or_default() + by)
+}
+
+/// Replaces each parameter `$name` by `sigil` and a number.
+fn numbered(text: &str, sigil: char, number: impl Fn(&str) -> usize) -> String {
     let mut parts = text.split('$');
-    let mut shifted = parts.next().unwrap_or_default().to_owned();
+    let mut numbered = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
-        let (number, rest) = part.split_at(digits);
-        let number: usize = number.parse().unwrap_or_default();
-        // Writing to a string cannot fail.
-        let _ = write!(shifted, "${}{rest}", number + by);
+        let (name, rest) = part.split_at(word(part).len());
+        numbered.push_str(&format!("{sigil}{}{rest}", number(name)));
     }
-    shifted
+    numbered
+}
+
+/// Returns the name or the number at the beginning of a text.
+pub(super) fn word(text: &str) -> &str {
+    text.split(|c| !is_word_char(c)).next().unwrap_or_default()
+}
+
+pub(super) fn is_word_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
 }
 
 #[cfg(test)]
@@ -108,12 +87,12 @@ mod tests {
 
     #[test]
     fn names_become_numbers_in_the_declared_order() {
-        let text = "select a, '$no ''x' from t\n    where b = $beta and a=$alpha\n or c = $beta";
+        let text = "select a, 'no ''x' from t\n    where b = $beta and a=$alpha\n or c = $beta";
         let translated = translate(text, &["alpha", "beta"]).expect("a translation");
-        assert_eq!(translated.sqlite, "select a, '$no ''x' from t where b = ?2 and a=?1 or c = ?2");
+        assert_eq!(translated.sqlite, "select a, 'no ''x' from t where b = ?2 and a=?1 or c = ?2");
         assert_eq!(
             translated.postgres,
-            "select a, '$no ''x' from t where b = $2 and a=$1 or c = $2"
+            "select a, 'no ''x' from t where b = $2 and a=$1 or c = $2"
         );
     }
 
@@ -129,8 +108,7 @@ mod tests {
 
     #[test]
     fn texts_that_cannot_be_read_are_refused() {
-        assert_eq!(error("select $", &[]), "a $ without a name");
-        assert_eq!(error("select 'a", &[]), "unclosed '");
+        assert_eq!(error("select $", &[]), "parameter $ is not declared");
         assert_eq!(error("select a -- of b", &[]), "a comment in the text");
         assert_eq!(error("select {a}", &[]), "{ begins no {rows NAME: COLUMN TYPE, …}");
     }

@@ -97,7 +97,7 @@ fn an_insert_next_to_a_row_of_its_shard_has_values_on_sqlite() {
     let (sqlite, _) = texts(&format!("{text} on conflict do nothing"));
     assert_eq!(sqlite, "insert into t (group_no, a) values (?2, ?1) on conflict do nothing");
     let other = text.replace("where g.", "where h.");
-    assert_eq!(read(&other).expect_err("another alias"), INSERT_END);
+    assert!(read(&other).expect_err("another alias").starts_with(NO_FORM));
 }
 
 #[test]
@@ -130,11 +130,12 @@ fn a_delete_needs_no_table_of_rows_on_sqlite() {
 fn types_are_in_the_order_of_the_columns() {
     let text = "select $group_no from {rows r: a text, b bigint, c boolean} cross join t";
     let types = read(text).expect(text).bulk_types;
-    assert_eq!(types, [ColumnType::Text, ColumnType::Bigint, ColumnType::Boolean]);
+    assert_eq!(types, ["text", "bigint", "boolean"]);
 }
 
-const NOT_TYPED: &str = "{rows …} has a column that is not NAME TYPE";
-const NO_CROSS_JOIN: &str = "expected `cross join` after the rows of a bulk select";
+const NOT_FIRST: &str = "{rows …} is not the first table of its clause";
+const NOT_TYPED: &str = " is not a name and one of the types ";
+const NO_FORM: &str = "no form of a bulk statement: ";
 
 #[test]
 fn anything_unknown_is_refused_with_the_reason() {
@@ -143,48 +144,26 @@ fn anything_unknown_is_refused_with_the_reason() {
         ("select a from {rows: a text} cross join t", NOT_ROWS),
         ("select a from {rows r a text} cross join t", NOT_ROWS),
         ("select a from {rows r: a text", NOT_ROWS),
+        ("select a from {rows r:} cross join t", NOT_ROWS),
         ("select a from {rows r: a} cross join t", NOT_TYPED),
-        ("select a from {rows r:} cross join t", NOT_TYPED),
         ("select a from {rows r: a text not null} cross join t", NOT_TYPED),
-        (
-            "select a from {rows r: a integer} cross join t",
-            "integer is not a type; expected text, bytea, bigint or boolean",
-        ),
-        (
-            "select a from {rows r: a text, a bigint} cross join t",
-            "{rows …} has the column a twice",
-        ),
+        ("select a from {rows r: a integer} cross join t", NOT_TYPED),
         ("select a from {rows r: a text} cross join {rows s: a text}", "a second {"),
-        (
-            "select a from t cross join {rows r: a text} where true",
-            "{rows …} is not the first table of a from",
-        ),
-        (
-            "select (select a from {rows r: a text} cross join t)",
-            "{rows …} is not in the outermost from",
-        ),
-        ("select a from {rows r: a text} join t", NO_CROSS_JOIN),
-        ("select a from {rows r: a text}", NO_CROSS_JOIN),
-        ("select a from {rows r: a text}, t", NO_CROSS_JOIN),
-        (
-            "update t set a = r.a from {each r: a text} where t.a = r.a",
-            "{each …} is for a select alone",
-        ),
-        (
-            "update t set a = r.a from {rows r: a text} join s",
-            "expected `where` after the rows of a bulk update",
-        ),
-        ("insert into t (a) select r.a from {rows r: a text} where r.a > ''", INSERT_END),
-        ("insert into t (a) select r.a from {rows r: a text} where true limit 1", INSERT_END),
-        (
-            "insert into t (a) values (r.a) from {rows r: a text} where true",
-            "a bulk insert has no select",
-        ),
-        (
-            "delete from t using {rows r: a text} cross join s where t.a = r.a",
-            "expected `where` after the rows of a bulk delete",
-        ),
+        ("select a from t cross join {rows r: a text} where true", NOT_FIRST),
+        ("select (select a from {rows r: a text} cross join t)", "{rows …} is in parentheses"),
+        ("select a from {rows r: a text} join t", NO_FORM),
+        ("select a from {rows r: a text}", NO_FORM),
+        ("select a from {rows r: a text}, t", NO_FORM),
+        ("update t set a = r.a from {each r: a text} where t.a = r.a", NO_FORM),
+        ("update t set a = r.a from {rows r: a text} join s", NO_FORM),
+        ("insert into t (a) select r.a from {rows r: a text} where r.a > ''", NO_FORM),
+        ("insert into t (a) select r.a from {rows r: a text} where true limit 1", NO_FORM),
+        ("insert into t (a) values (r.a) from {rows r: a text} where true", NO_FORM),
+        ("delete from t using {rows r: a text} cross join s where t.a = r.a", NO_FORM),
+        ("delete from t from {rows r: a text} where t.a = r.a", NOT_FIRST),
+        ("merge into t from {rows r: a text} where t.a = r.a", NO_FORM),
     ] {
-        assert_eq!(read(text).expect_err(text), reason, "{text}");
+        let found = translate(text, &[]).expect_err(text);
+        assert!(found.contains(reason), "{text}: {found}");
     }
 }
