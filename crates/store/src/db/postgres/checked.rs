@@ -4,13 +4,13 @@
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 
-use futures_util::TryStreamExt;
-use futures_util::future::{MaybeDone, maybe_done};
+use futures_util::future::{BoxFuture, MaybeDone, maybe_done};
+use futures_util::{FutureExt, TryStreamExt};
 use kiosque_locks::lock_ignoring_poison;
+use tokio_postgres::RowStream;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{RowStream, Statement};
 
-use super::connection::{Connection, SqlVariant, Union};
+use super::connection::{Connection, Union};
 use super::params::{Column, all_params, bulk_columns};
 use crate::db::{Bound, CheckedRead};
 use crate::error::{Error, Refused};
@@ -127,12 +127,6 @@ impl Union {
 }
 
 impl Connection {
-    /// Returns a variant of a statement if this connection has prepared it.
-    pub(super) fn known(&self, sql: &'static Sql, variant: SqlVariant) -> Option<Statement> {
-        let key = (std::ptr::from_ref(sql).addr(), variant);
-        lock_ignoring_poison(&self.statements).get(&key).cloned()
-    }
-
     /// Returns statements as one, prepared; this connection prepares each union once.
     async fn union(&self, parts: &[&Bound]) -> Result<Arc<Union>, Error> {
         if let [only] = parts {
@@ -164,13 +158,7 @@ impl Connection {
 }
 
 /// A statement that was sent.
-pub(super) type Sent<'a> = Pin<
-    Box<
-        MaybeDone<
-            Pin<Box<dyn Future<Output = Result<RowStream, tokio_postgres::Error>> + Send + 'a>>,
-        >,
-    >,
->;
+pub(super) type Sent<'a> = MaybeDone<BoxFuture<'a, Result<RowStream, tokio_postgres::Error>>>;
 
 /// Sends unions of statements, without a statement of another caller between them.
 pub(super) async fn send_together<'a>(
@@ -181,17 +169,17 @@ pub(super) async fn send_together<'a>(
     for union in unions {
         let statement = connection.union(union).await?;
         let bulk: Vec<_> = union.iter().map(|one| bulk_columns(one)).collect::<Result<_, _>>()?;
-        let rows: Pin<Box<dyn Future<Output = _> + Send + 'a>> = Box::pin(async move {
+        let rows = async move {
             connection.rows_together(&statement.statement, &params_of(union, &bulk)).await
-        });
-        sent.push(Box::pin(maybe_done(rows)));
+        };
+        sent.push(maybe_done(rows.boxed()));
     }
     // A query is sent when it is first polled.
     std::future::poll_fn(|context| {
         let _together = lock_ignoring_poison(&connection.sending);
         for one in &mut sent {
             // None is complete before its answer arrives; the waker is registered by then.
-            let _ = one.as_mut().poll(context);
+            let _ = one.poll_unpin(context);
         }
         std::task::Poll::Ready(())
     })
@@ -202,8 +190,8 @@ pub(super) async fn send_together<'a>(
 /// Awaits the answer to a statement, up to its first row.
 pub(super) async fn answered(sent: Option<Sent<'_>>) -> Result<RowStream, Error> {
     let mut sent = sent.ok_or(Error::Gone)?;
-    sent.as_mut().await;
-    Ok(sent.as_mut().take_output().ok_or(Error::Gone)??)
+    (&mut sent).await;
+    Ok(Pin::new(&mut sent).take_output().ok_or(Error::Gone)??)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use foldhash::fast::RandomState;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use kiosque_locks::lock_ignoring_poison;
@@ -86,20 +87,6 @@ const CANCEL_WAIT: Duration = Duration::from_secs(2);
 /// How long a statement may take to end after it was cancelled.
 const CANCELLED_WAIT: Duration = Duration::from_secs(1);
 
-/// Which SQL text was prepared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum SqlVariant {
-    Plain,
-    /// See `Sql::of_row_for_postgres`.
-    OfRow,
-    /// See `Transaction::try_lock`.
-    SkippingLocked,
-    /// For the changed rows of an overlaid table, in a dry run.
-    Redirected,
-    /// Adds the rows that a redirected update changes.
-    RowsOfUpdate,
-}
-
 /// Statements that were prepared as one.
 #[derive(Debug)]
 pub(super) struct Union {
@@ -123,7 +110,8 @@ pub(super) struct Failures {
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(super) client: Client,
-    pub(super) statements: Mutex<HashMap<(usize, SqlVariant), Statement>>,
+    /// By their texts.
+    pub(super) statements: Mutex<HashMap<String, Statement, RandomState>>,
     /// By the addresses of their statements.
     pub(super) unions: Mutex<HashMap<Vec<usize>, Arc<Union>>>,
     /// The number of warnings from the server.
@@ -295,22 +283,16 @@ impl Connection {
 
     /// Returns a prepared statement; this connection prepares each statement once.
     pub(super) async fn statement(&self, sql: &'static Sql) -> Result<Statement, Error> {
-        self.prepared(sql, SqlVariant::Plain, sql.for_postgres()?).await
+        self.prepared(sql.for_postgres()?).await
     }
 
-    /// Returns a prepared variant of a statement; this connection prepares each one once.
-    pub(super) async fn prepared(
-        &self,
-        sql: &'static Sql,
-        variant: SqlVariant,
-        text: &str,
-    ) -> Result<Statement, Error> {
-        if let Some(known) = self.known(sql, variant) {
-            return Ok(known);
+    /// Returns the prepared statement with a text; this connection prepares each one once.
+    pub(super) async fn prepared(&self, text: &str) -> Result<Statement, Error> {
+        if let Some(known) = lock_ignoring_poison(&self.statements).get(text) {
+            return Ok(known.clone());
         }
-        let key = (std::ptr::from_ref(sql).addr(), variant);
         let statement = self.prepare(text).await?;
-        lock_ignoring_poison(&self.statements).insert(key, statement.clone());
+        lock_ignoring_poison(&self.statements).insert(text.to_owned(), statement.clone());
         Ok(statement)
     }
 

@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 use super::Postgres;
 use super::checked;
 use super::conflict::is_lock_timeout;
-use super::connection::{Connection, SqlVariant, limits_of_read, until};
+use super::connection::{Connection, limits_of_read, until};
 use super::params::all_params;
 use super::transaction::{Access, Transaction};
 use crate::db::CheckedRead;
@@ -141,10 +141,8 @@ impl Postgres {
             let connection = slot.connection(self).await?;
             let access = Access::ReadOnly;
             let single = Transaction { connection: &connection, ends: None, access };
-            let (form, params) =
-                ((SqlVariant::Plain, sql.for_postgres()?), all_params(&[], params));
             let visit = &mut |row| visit(&Row::Postgres(&row, None));
-            single.run(sql, form, &params, visit).await.map(drop)
+            single.run(sql.for_postgres()?, &all_params(&[], params), visit).await.map(drop)
         };
         let done = until(ends, work).await;
         if done.is_err() {

@@ -9,10 +9,9 @@ use kiosque_locks::lock_ignoring_poison;
 use tokio::sync::Mutex;
 use tokio_postgres::types::ToSql;
 
-use super::connection::{Connection, SqlVariant};
+use super::connection::Connection;
 use crate::db::TemporaryTables;
 use crate::error::Error;
-use crate::sql::Sql;
 
 /// The transaction of a dry run.
 #[derive(Debug, Default)]
@@ -50,19 +49,18 @@ impl DryRun {
     pub(super) async fn redirect(
         &self,
         connection: &Connection,
-        sql: &'static Sql,
+        text: &str,
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<Option<u64>, Error> {
-        let text = sql.for_postgres()?;
         let mut overlaid = self.tables.get().into_iter().flat_map(|tables| tables.overlaid);
         let found = overlaid.find_map(|table| Some((table.0, redirected(text, *table)?)));
         let Some((table, Redirected { needed, text })) = found else { return Ok(None) };
         self.hide_overlaid(connection).await?;
         if let Some(needed) = needed {
-            let needed = connection.prepared(sql, SqlVariant::RowsOfUpdate, &needed).await?;
+            let needed = connection.prepared(&needed).await?;
             connection.client.execute(&needed, params).await?;
         }
-        let statement = connection.prepared(sql, SqlVariant::Redirected, &text).await?;
+        let statement = connection.prepared(&text).await?;
         let changed = connection.client.execute(&statement, params).await?;
         // A plan for a small table may use the wrong index once it is large.
         if (self.redirected.fetch_add(1, Ordering::Relaxed) + 1).is_power_of_two() {

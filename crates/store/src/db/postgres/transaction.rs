@@ -9,7 +9,7 @@ use tokio_postgres::types::ToSql;
 
 use super::checked::{answered, send_together};
 use super::conflict::is_lock_timeout;
-use super::connection::{Connection, SqlVariant};
+use super::connection::Connection;
 use super::lease::Lease;
 use super::params::{all_params, columns};
 use super::temporary_tables::DryRun;
@@ -82,13 +82,12 @@ impl Transaction<'_> {
         match rows {
             [] => Ok(0),
             [row] if self.runs_single_rows() && !row.as_ref().is_empty() => {
-                let (params, text) = ([row.as_ref(), params].concat(), sql.of_row_for_postgres()?);
-                self.run(sql, (SqlVariant::OfRow, text), &all_params(&[], &params), visit).await
+                let params = [row.as_ref(), params].concat();
+                self.run(sql.of_row_for_postgres()?, &all_params(&[], &params), visit).await
             }
             rows => {
                 let columns = columns(sql, rows.iter().map(AsRef::as_ref))?;
-                let (params, text) = (all_params(&columns, params), sql.for_postgres()?);
-                self.run(sql, (SqlVariant::Plain, text), &params, visit).await
+                self.run(sql.for_postgres()?, &all_params(&columns, params), visit).await
             }
         }
     }
@@ -123,12 +122,11 @@ impl Transaction<'_> {
         self.connection.is_sharded && !matches!(self.access, Access::DryRun(_))
     }
 
-    /// Runs a variant of a statement, and visits its rows. Returns the number of rows that it
+    /// Runs the statement with a text, and visits its rows. Returns the number of rows that it
     /// returns or changes.
     pub(super) async fn run<V>(
         &self,
-        sql: &'static Sql,
-        (variant, text): (SqlVariant, &str),
+        text: &str,
         params: &[&(dyn ToSql + Sync)],
         visit: &mut V,
     ) -> Result<u64, Error>
@@ -138,11 +136,11 @@ impl Transaction<'_> {
         self.within(async {
             let _turn = self.turn().await;
             if let Access::DryRun(dry_run) = self.access
-                && let Some(changed) = dry_run.redirect(self.connection, sql, params).await?
+                && let Some(changed) = dry_run.redirect(self.connection, text, params).await?
             {
                 return Ok(changed);
             }
-            let statement = self.connection.prepared(sql, variant, text).await?;
+            let statement = self.connection.prepared(text).await?;
             let mut rows = pin!(self.connection.rows(&statement, params).await?);
             while let Some(row) = rows.try_next().await? {
                 visit(row)?;
@@ -160,8 +158,7 @@ impl Transaction<'_> {
         params: &[Value<'_>],
     ) -> Result<bool, Error> {
         let text = format!("{} for update skip locked", sql.for_postgres()?);
-        let (variant, params) = (SqlVariant::SkippingLocked, all_params(&[], params));
-        Ok(self.run(sql, (variant, &text), &params, &mut |_| Ok(())).await? > 0)
+        Ok(self.run(&text, &all_params(&[], params), &mut |_| Ok(())).await? > 0)
     }
 
     /// Runs the statements of a script one by one: Citus sends the whole text with some of them to
