@@ -118,7 +118,7 @@ impl Db {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        let ask = erased::ask(ask, self.faults().clone());
+        let ask = erased::ask(ask);
         let done = match self {
             Db::Sqlite(sqlite) => sqlite.read(deadline, ask).await,
             Db::Postgres(postgres) => Box::pin(postgres.read(deadline, ask)).await,
@@ -173,7 +173,7 @@ impl Db {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        let change = erased::change(change, self.faults().clone());
+        let change = erased::change(change);
         let done = match self {
             Db::Sqlite(sqlite) => sqlite.write(closed_data, change).await,
             Db::Postgres(postgres) => Box::pin(postgres.write(deadline, change)).await,
@@ -230,7 +230,13 @@ impl Db {
 }
 
 /// A snapshot to read from.
-pub(crate) enum Read<'a> {
+pub(crate) struct Read<'a> {
+    of_engine: ReadOf<'a>,
+    faults: &'a Faults,
+}
+
+/// A snapshot of an engine.
+enum ReadOf<'a> {
     Sqlite(Snapshot<'a>),
     Postgres(Transaction<'a>),
 }
@@ -274,10 +280,10 @@ impl Read<'_> {
         params: &[Value<'v>],
         mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        faults::check()?;
-        match self {
-            Read::Sqlite(snapshot) => snapshot.each_of(sql, rows, params, visit),
-            Read::Postgres(transaction) => {
+        self.faults.check()?;
+        match &self.of_engine {
+            ReadOf::Sqlite(snapshot) => snapshot.each_of(sql, rows, params, visit),
+            ReadOf::Postgres(transaction) => {
                 for rows in rows.chunks(ROWS_PER_STATEMENT) {
                     transaction.each_of(sql, rows, params, &mut visit).await?;
                 }
@@ -305,9 +311,9 @@ impl Read<'_> {
     /// Returns the damage that checks of SQLite's integrity find in the database file. PostgreSQL
     /// has separate tools for that.
     pub(crate) fn integrity(&self, checks: &'static [Sql]) -> Result<Vec<String>, Error> {
-        match self {
-            Read::Sqlite(snapshot) => snapshot.integrity(checks),
-            Read::Postgres(_) => Ok(Vec::new()),
+        match &self.of_engine {
+            ReadOf::Sqlite(snapshot) => snapshot.integrity(checks),
+            ReadOf::Postgres(_) => Ok(Vec::new()),
         }
     }
 
@@ -318,9 +324,9 @@ impl Read<'_> {
         file: &Path,
         progress: impl FnMut(Copied) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, Error> {
-        match self {
-            Read::Sqlite(snapshot) => snapshot.copy_to(file, progress),
-            Read::Postgres(_) => Err(Error::Data(
+        match &self.of_engine {
+            ReadOf::Sqlite(snapshot) => snapshot.copy_to(file, progress),
+            ReadOf::Postgres(_) => Err(Error::Data(
                 "is stored in PostgreSQL, which is backed up by its own tools: pg_basebackup with \
                  archived WAL, or pg_dump"
                     .to_owned(),
@@ -343,9 +349,9 @@ impl<'a> std::ops::Deref for Write<'a> {
 impl Write<'_> {
     /// Returns the transaction if the engine is PostgreSQL.
     fn postgres(&self) -> Option<&Transaction<'_>> {
-        match &self.0 {
-            Read::Sqlite(_) => None,
-            Read::Postgres(transaction) => Some(transaction),
+        match &self.of_engine {
+            ReadOf::Sqlite(_) => None,
+            ReadOf::Postgres(transaction) => Some(transaction),
         }
     }
 
@@ -374,10 +380,10 @@ impl Write<'_> {
         rows: impl Iterator<Item = impl AsRef<[Value<'v>]>>,
         params: &[Value<'v>],
     ) -> Result<u64, Error> {
-        faults::check()?;
-        match &self.0 {
-            Read::Sqlite(connection) => sqlite::execute_each(connection, sql, rows, params),
-            Read::Postgres(transaction) => {
+        self.faults.check()?;
+        match &self.of_engine {
+            ReadOf::Sqlite(snapshot) => sqlite::execute_each(snapshot, sql, rows, params),
+            ReadOf::Postgres(transaction) => {
                 let (mut rows, mut changed) = (rows.peekable(), 0);
                 while rows.peek().is_some() {
                     let some: Vec<_> = rows.by_ref().take(ROWS_PER_STATEMENT).collect();
@@ -390,18 +396,20 @@ impl Write<'_> {
 
     /// Runs the statements of a migration.
     pub(crate) async fn script(&self, text: &str) -> Result<(), Error> {
-        match &self.0 {
-            Read::Sqlite(connection) => sqlite::script(connection, text),
-            Read::Postgres(transaction) => transaction.script(text).await,
+        match &self.of_engine {
+            ReadOf::Sqlite(snapshot) => sqlite::script(snapshot, text),
+            ReadOf::Postgres(transaction) => transaction.script(text).await,
         }
     }
 
     /// Closes the data: from the commit on, every batch, read and write of any process is refused.
     /// Only data in SQLite is ever closed.
     pub(crate) fn close_data(&self) -> Result<(), Error> {
-        match &self.0 {
-            Read::Sqlite(connection) => sqlite::close(connection),
-            Read::Postgres(_) => Err(Error::Data("data in PostgreSQL cannot be closed".to_owned())),
+        match &self.of_engine {
+            ReadOf::Sqlite(snapshot) => sqlite::close(snapshot),
+            ReadOf::Postgres(_) => {
+                Err(Error::Data("data in PostgreSQL cannot be closed".to_owned()))
+            }
         }
     }
 
@@ -413,7 +421,7 @@ impl Write<'_> {
         sql: &'static Sql,
         params: &[Value<'_>],
     ) -> Result<bool, Error> {
-        faults::check()?;
+        self.faults.check()?;
         let Some(transaction) = self.postgres() else { return Ok(true) };
         transaction.try_lock(sql, params).await
     }

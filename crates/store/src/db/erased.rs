@@ -4,7 +4,6 @@
 use std::any::Any;
 use std::pin::Pin;
 
-use super::faults::Faults;
 use super::{Read, Write};
 use crate::error::Error;
 
@@ -38,26 +37,21 @@ pub(super) trait Change: Send {
     fn run<'a>(&'a self, write: &'a Write<'a>) -> Running<'a>;
 }
 
-/// Erases the types of a read, in which `faults` may occur.
+/// Erases the types of a read.
 pub(super) fn ask<T: Send + 'static, E: From<Error> + Send + 'static>(
     ask: impl AsyncFnOnce(&Read<'_>) -> Result<T, E> + Send + 'static,
-    faults: Faults,
 ) -> Ask {
-    Box::new(move |read| Box::pin(async move { erase(faults.around(ask(read)).await) }))
+    Box::new(move |read| Box::pin(async move { erase(ask(read).await, read) }))
 }
 
-/// Erases the types of a change, in which `faults` may occur.
+/// Erases the types of a change.
 pub(super) fn change<T: Send + 'static, E: From<Error> + Send + 'static>(
     change: impl AsyncFn(&Write<'_>) -> Result<T, E> + Send + 'static,
-    faults: Faults,
 ) -> Box<dyn Change> {
-    Box::new(TypedChange { change, faults })
+    Box::new(TypedChange(change))
 }
 
-struct TypedChange<F> {
-    change: F,
-    faults: Faults,
-}
+struct TypedChange<F>(F);
 
 impl<F, T, E> Change for TypedChange<F>
 where
@@ -66,12 +60,16 @@ where
     E: From<Error> + Send + 'static,
 {
     fn run<'a>(&'a self, write: &'a Write<'a>) -> Running<'a> {
-        Box::pin(async move { erase(self.faults.around((self.change)(write)).await) })
+        Box::pin(async move { erase((self.0)(write).await, write) })
     }
 }
 
-fn erase<T: Send + 'static, E: Send + 'static>(done: Result<T, E>) -> Done {
-    match done {
+/// Erases the types of an outcome. An injected fault may occur at the end of the work.
+fn erase<T: Send + 'static, E: From<Error> + Send + 'static>(
+    done: Result<T, E>,
+    read: &Read<'_>,
+) -> Done {
+    match done.and_then(|done| read.faults.check().map(|()| done).map_err(E::from)) {
         Ok(result) => Ok(Box::new(result)),
         Err(error) => Err(Failure::OfWork(Box::new(error))),
     }

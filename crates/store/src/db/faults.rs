@@ -1,19 +1,14 @@
 //! Injected faults for tests: a statement of a store fails. Without debug assertions, none occurs.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use kiosque_locks::lock_ignoring_poison;
 
 use crate::error::Error;
 
-tokio::task_local! {
-    /// The faults of the store whose transaction runs.
-    static OF_TRANSACTION: Faults;
-}
-
 /// The next injected fault of a store, if any.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Faults(Arc<Mutex<Option<Fault>>>);
+#[derive(Debug, Default)]
+pub(crate) struct Faults(Mutex<Option<Fault>>);
 
 #[derive(Debug)]
 struct Fault {
@@ -45,26 +40,4 @@ impl Faults {
         let fault = fault.map(|(statements, error)| Fault { statements, error });
         std::mem::replace(&mut *lock_ignoring_poison(&self.0), fault).is_some()
     }
-
-    /// Returns the transaction unchanged: a future around it would hold it twice.
-    #[cfg(not(debug_assertions))]
-    pub(crate) fn around<F: Future>(&self, transaction: F) -> F {
-        transaction
-    }
-
-    /// Runs a transaction, with faults at its statements and at its end.
-    #[cfg(debug_assertions)]
-    pub(crate) async fn around<T, E: From<Error>>(
-        &self,
-        transaction: impl Future<Output = Result<T, E>>,
-    ) -> Result<T, E> {
-        let done = OF_TRANSACTION.scope(self.clone(), transaction).await?;
-        self.check()?;
-        Ok(done)
-    }
-}
-
-/// Counts a statement of the current transaction; see [`Faults::check`].
-pub(crate) fn check() -> Result<(), Error> {
-    OF_TRANSACTION.try_with(Faults::check).unwrap_or(Ok(()))
 }

@@ -26,7 +26,7 @@ use tokio::sync::Semaphore;
 use super::erased::{Ask, Change, Done, Failure, on_blocking_pool};
 use super::faults::Faults;
 use super::read_permits::ReadPermits;
-use super::{Changes, Deadline, OpenOptions, Read, Write, permit};
+use super::{Changes, Deadline, OpenOptions, Read, ReadOf, Write, permit};
 use crate::error::Error;
 use address::Address;
 pub(crate) use connection::PLANNER;
@@ -109,7 +109,8 @@ impl Postgres {
             let connection = postgres.begin(SNAPSHOT, limits).await?;
             let (ends, access) = (limits.ends_work(), Access::ReadOnly);
             let transaction = Transaction { connection: &connection, ends, access };
-            let answer = ask(&Read::Postgres(transaction)).await;
+            let of_engine = ReadOf::Postgres(transaction);
+            let answer = ask(&Read { of_engine, faults: &postgres.faults }).await;
             postgres.roll_back(connection).await;
             answer
         };
@@ -168,7 +169,8 @@ impl Postgres {
         let access = self.dry_run.as_ref().map_or(Access::ReadWrite(&self.lease), Access::DryRun);
         let ends = limits.ends_work();
         let transaction = Transaction { connection: &connection, ends, access };
-        let done = change.run(&Write(Read::Postgres(transaction))).await;
+        let of_engine = ReadOf::Postgres(transaction);
+        let done = change.run(&Write(Read { of_engine, faults: &self.faults })).await;
         let failures = connection.take_failures();
         let done = match done {
             Ok(done) if !failures.has_failed => done,

@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use super::{Read, faults};
+use super::{Read, ReadOf};
 use crate::error::{Error, Refused};
 use crate::sql::{FromRow, Row, Sql, Value};
 
@@ -191,16 +191,16 @@ pub(crate) trait CheckedRead: Send {
 impl Read<'_> {
     /// Reads several statements, which are sent together, for the operator, who has no session.
     pub(crate) async fn together<R: Readings>(&self, readings: R) -> Result<R::Rows, Error> {
-        faults::check()?;
+        self.faults.check()?;
         let mut reading = readings.into_one();
         let statements = reading.take_statements();
-        match self {
-            Read::Postgres(transaction) => {
+        match &self.of_engine {
+            ReadOf::Postgres(transaction) => {
                 transaction.together(&statements, |at, row| reading.add(at, row)).await?;
             }
-            Read::Sqlite(snapshot) => {
+            ReadOf::Sqlite(snapshot) => {
                 for (at, bound) in statements.iter().enumerate() {
-                    faults::check()?;
+                    self.faults.check()?;
                     let add = |row: &Row<'_>| reading.add(at, row);
                     snapshot.each_of(bound.sql, &bound.rows, &bound.params, add)?;
                 }

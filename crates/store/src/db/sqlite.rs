@@ -25,7 +25,7 @@ use tokio::sync::Semaphore;
 use super::erased::{Ask, Done, on_blocking_pool};
 use super::faults::Faults;
 use super::read_permits::ReadPermits;
-use super::{Changes, CheckedRead, Deadline, ONE_ROW, OpenOptions, Read, permit};
+use super::{Changes, CheckedRead, Deadline, ONE_ROW, OpenOptions, Read, ReadOf, permit};
 use crate::error::{Error, Refused};
 use crate::sql::{Row, Sql, Value};
 use budget::Budget;
@@ -209,7 +209,7 @@ impl Sqlite {
                 }
                 let ask = || {
                     closed::check(connection)?;
-                    here.block_on(ask(&Read::Sqlite(Snapshot::new(connection, &sqlite.files))))
+                    here.block_on(ask(&sqlite.reading(connection)))
                 };
                 let answer = budget.limit(ask);
                 if sqlite.dry_run.is_none() {
@@ -247,6 +247,12 @@ impl Sqlite {
         if on_blocking_pool(check).await.is_ok_and(|faults| faults.is_empty()) {
             self.files.forget_damage();
         }
+    }
+
+    /// Returns a connection in a transaction, to read from.
+    fn reading<'a>(&'a self, connection: &'a Connection) -> Read<'a> {
+        let of_engine = ReadOf::Sqlite(Snapshot::new(connection, &self.files));
+        Read { of_engine, faults: &self.faults }
     }
 
     fn close_idle_readers(&self) {

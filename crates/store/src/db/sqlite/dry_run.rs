@@ -17,9 +17,9 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 
 use super::files::{DATABASE, Files, database_files};
-use super::{BEGIN_READ, Snapshot, Sqlite, closed, copy, run_alone, write};
+use super::{BEGIN_READ, Sqlite, closed, copy, run_alone, write};
 use crate::db::erased::Done;
-use crate::db::{ClosedData, Read, WhenAbsent, Write};
+use crate::db::{ClosedData, WhenAbsent, Write};
 use crate::error::Error;
 use crate::file_system::{directory_of, io_error};
 
@@ -148,8 +148,7 @@ impl Sqlite {
             closed::check(connection)?;
         }
         run_alone(connection, "savepoint change")?;
-        let snapshot = Snapshot::new(connection, &self.files);
-        let done = change(&Write(Read::Sqlite(snapshot)));
+        let done = change(&Write(self.reading(connection)));
         // After some errors, such as a full disk, SQLite rolls back the whole transaction.
         if !connection.is_autocommit() {
             if done.is_err() {

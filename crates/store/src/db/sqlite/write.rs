@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 use super::{Snapshot, Sqlite, closed, run_alone};
 use crate::cooperative::yield_if_due;
 use crate::db::erased::{Change, Done, Failure, on_blocking_pool};
-use crate::db::{ClosedData, Read, Write, permit};
+use crate::db::{ClosedData, Write, permit};
 use crate::error::Error;
 use crate::sql::{Sql, Value};
 
@@ -122,8 +122,7 @@ impl Sqlite {
             ClosedData::Refused => closed::check(&connection).map_err(Failure::from),
             ClosedData::Accepted => Ok(()),
         };
-        let snapshot = Snapshot::new(&connection, &self.files);
-        let done = is_usable.and_then(|()| change(&Write(Read::Sqlite(snapshot))));
+        let done = is_usable.and_then(|()| change(&Write(self.reading(&connection))));
         let done = done.and_then(|done| {
             // A commit may copy the log to the database file, which must be the right one.
             self.confirm_files()?;
