@@ -406,7 +406,7 @@ impl Write<'_> {
     /// Only data in SQLite is ever closed.
     pub(crate) fn close_data(&self) -> Result<(), Error> {
         match &self.of_engine {
-            ReadOf::Sqlite(snapshot) => sqlite::close(snapshot),
+            ReadOf::Sqlite(snapshot) => sqlite::close(snapshot.connection),
             ReadOf::Postgres(_) => {
                 Err(Error::Data("data in PostgreSQL cannot be closed".to_owned()))
             }

@@ -240,7 +240,7 @@ impl Sqlite {
         let check = move || {
             Budget::Until(Instant::now() + DAMAGE_CHECK_MAX).limit(|| {
                 sqlite.with_reader(&sqlite.long_readers, |connection| {
-                    Snapshot::new(connection, &sqlite.files).integrity(&INTEGRITY)
+                    Snapshot { connection, files: &sqlite.files }.integrity(&INTEGRITY)
                 })
             })
         };
@@ -251,7 +251,7 @@ impl Sqlite {
 
     /// Returns a connection in a transaction, to read from.
     fn reading<'a>(&'a self, connection: &'a Connection) -> Read<'a> {
-        let of_engine = ReadOf::Sqlite(Snapshot::new(connection, &self.files));
+        let of_engine = ReadOf::Sqlite(Snapshot { connection, files: &self.files });
         Read { of_engine, faults: &self.faults }
     }
 

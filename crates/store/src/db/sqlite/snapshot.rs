@@ -1,6 +1,6 @@
 //! A connection in a transaction, whose statements fail with the cause that the files show.
 
-use std::ops::{ControlFlow, Deref};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use rusqlite::Connection;
@@ -16,7 +16,7 @@ use crate::sql::{Row, Sql, Value};
 
 /// A connection in a transaction, and the files that it is on.
 pub(crate) struct Snapshot<'a> {
-    connection: &'a Connection,
+    pub(in crate::db) connection: &'a Connection,
     pub(super) files: &'a Files,
 }
 
@@ -29,11 +29,7 @@ pub(crate) static INTEGRITY_OF_LISTS: [Sql; 2] = [
     Sql::new("INTEGRITY_OF_LEDGER", "pragma integrity_check(ledger)"),
 ];
 
-impl<'a> Snapshot<'a> {
-    pub(super) const fn new(connection: &'a Connection, files: &'a Files) -> Snapshot<'a> {
-        Snapshot { connection, files }
-    }
-
+impl Snapshot<'_> {
     /// Visits the rows of a bulk statement for each bulk row.
     pub(in crate::db) fn each_of<'v>(
         &self,
@@ -46,7 +42,8 @@ impl<'a> Snapshot<'a> {
             yield_if_due();
             row.as_ref()
         });
-        super::each_of(self, sql, rows, params, visit).map_err(|error| self.files.explain(error))
+        super::each_of(self.connection, sql, rows, params, visit)
+            .map_err(|error| self.files.explain(error))
     }
 
     /// Returns the damage of the database file that checks find.
@@ -67,7 +64,7 @@ impl<'a> Snapshot<'a> {
         file: &Path,
         progress: impl FnMut(Copied) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, Error> {
-        copy::copy_to(self, file, progress).map_err(|error| {
+        copy::copy_to(self.connection, file, progress).map_err(|error| {
             let Error::Sqlite(cause) = &error else { return error };
             // Only the copy is written.
             match cause.sqlite_error().map(|cause| cause.extended_code) {
@@ -76,13 +73,5 @@ impl<'a> Snapshot<'a> {
                 _ => self.files.explain(error),
             }
         })
-    }
-}
-
-impl Deref for Snapshot<'_> {
-    type Target = Connection;
-
-    fn deref(&self) -> &Connection {
-        self.connection
     }
 }

@@ -171,7 +171,7 @@ pub(in crate::db) fn execute_each<'v>(
     rows: impl Iterator<Item = impl AsRef<[Value<'v>]>>,
     params: &[Value<'v>],
 ) -> Result<u64, Error> {
-    let mut statement = snapshot.prepare_cached(sql.for_sqlite()?)?;
+    let mut statement = snapshot.connection.prepare_cached(sql.for_sqlite()?)?;
     let mut changed = 0;
     for row in rows {
         yield_if_due();
@@ -187,6 +187,6 @@ pub(in crate::db) fn execute_each<'v>(
 pub(in crate::db) fn script(snapshot: &Snapshot<'_>, text: &str) -> Result<(), Error> {
     let text = text.replace("bigint primary key", "integer primary key");
     let text = text.replace("/* kept in the order of its key */", "without rowid");
-    let done = snapshot.execute_batch(&text);
+    let done = snapshot.connection.execute_batch(&text);
     done.map_err(|error| snapshot.files.write_failed(error.into()))
 }
