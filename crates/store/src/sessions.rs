@@ -156,6 +156,7 @@ pub(crate) async fn lock(write: &Write<'_>, account: AccountNo) -> Result<(), Er
     write.execute(&LOCK, &[account.into()]).await.map(|_| ())
 }
 
+/// Stores the one session of an account, and writes the audit entries.
 async fn open(
     write: &Write<'_>,
     credentials: &Credentials,
@@ -174,25 +175,13 @@ async fn open(
     let groups = accounts::switchable(write, account).await?;
     let group = groups.first().ok_or(Refusal::NoGroup)?.group_no;
     let token = Token::mint(account, group, new.random);
-    replace(write, (account, group), &token, new.expires_at, origin).await?;
-    opened(token, group, groups, new.expires_at)
-}
-
-/// Stores the one session of an account, and writes the audit entries.
-async fn replace(
-    write: &Write<'_>,
-    (account, group): (AccountNo, GroupNo),
-    token: &Token,
-    expires_at: UnixMs,
-    origin: &Origin,
-) -> Result<(), Error> {
     let earlier = audit::live_session(write, account, origin.at).await?;
     let (digest, source) = (token.digest(), origin.source.to_string());
     let params = [
         account.into(),
         group.into(),
         digest.as_str().into(),
-        expires_at.into(),
+        new.expires_at.into(),
         source.as_str().into(),
         origin.request_id.as_str().into(),
         origin.at.into(),
@@ -204,7 +193,7 @@ async fn replace(
     if let Some(earlier) = earlier {
         audit::session_replaced(write, account, earlier, origin).await?;
     }
-    Ok(())
+    opened(token, group, groups, new.expires_at)
 }
 
 /// Replaces the token by compare and swap: the row changes only while the presented token is
