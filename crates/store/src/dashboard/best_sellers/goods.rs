@@ -106,6 +106,7 @@ impl Reports<'_> {
 }
 
 /// The names and prices of the goods that are looked up, as their rows arrive.
+#[derive(Default)]
 pub(super) struct Goods {
     /// The number of enabled devices of the group, or of the filter.
     devices: i64,
@@ -142,13 +143,7 @@ pub(super) fn of(
     let ids = || rows_of(goods);
     let products = Bound::new(&PRODUCTS, [today.into()]).with_rows(ids());
     let names = Bound::new(&NAMES_OF_SALES, [group.into()]).with_rows(ids());
-    let goods = Reading::of(Goods {
-        devices: 0,
-        products: HashMap::new(),
-        lowest_prices: HashMap::new(),
-        cached_prices,
-        names_of_sales: HashMap::new(),
-    });
+    let goods = Reading::of(Goods { cached_prices, ..Goods::default() });
     let goods = match codes {
         None => {
             let goods =
