@@ -47,13 +47,9 @@ static WRITES: AtomicU64 = AtomicU64::new(0);
 
 /// An opening of the data by a process.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Opening([u8; 16]);
+pub(crate) struct Opening(pub(crate) [u8; 16]);
 
 impl Opening {
-    pub(crate) fn new(random: [u8; 16]) -> Opening {
-        Opening(random)
-    }
-
     /// Returns the history that this opening begins on the server of a transaction.
     pub(crate) fn history(self, write: &Write<'_>) -> HistoryId {
         HistoryId(self.digest(write, &[]))

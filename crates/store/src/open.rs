@@ -37,7 +37,7 @@ pub(crate) async fn open_unsettled(options: &OpenOptions<'_>) -> Result<State, E
         db,
         zone,
         is_new,
-        opening: Opening::new(options.random),
+        opening: Opening(options.random),
         activity: Arc::default(),
         cache: Arc::new(Cache::new(CACHE_BYTES)),
         dictionaries: Arc::default(),
