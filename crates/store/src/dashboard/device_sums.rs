@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use kiosque_model::sales::{Totals, Turnover};
 use kiosque_model::{Day, DeviceNo, GroupNo};
 
-use super::figures::device_sums::{Conversion, DeviceSums, SumsOfDay};
+use super::figures::device_sums::{Conversion, DeviceSums};
 use super::figures::products::{Products, with_devices};
 use super::filter::Devices;
 use super::range::Range;
@@ -15,7 +15,7 @@ use crate::db::{Bound, Read, Reading};
 use crate::error::Error;
 use crate::scoped::HintedGroup;
 use crate::sql::{Row, Sql, Value, statements};
-use crate::sums::device_block::{block_of, each_device};
+use crate::sums::device_block::{SumsOfDay, block_of, each_device};
 use crate::sums::totals_of;
 
 statements! {

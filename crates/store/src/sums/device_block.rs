@@ -22,11 +22,14 @@ use crate::varint::{put, take};
 pub(crate) const SIZE: i64 = 256;
 
 row! {
-    /// The devices of a block with sales on a day, for [`each_device`].
-    pub(crate) struct DevicesOfDay<'r> {
+    /// The stored sums of a block's devices on a day: of the devices, for [`each_device`], or of
+    /// their products, for [`each_product`].
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct SumsOfDay<'r> {
         pub(crate) day: Day,
         pub(crate) device_block: i64,
-        pub(crate) devices: &'r [u8],
+        pub(crate) currency: &'r str,
+        pub(crate) sums: &'r [u8],
     }
 }
 

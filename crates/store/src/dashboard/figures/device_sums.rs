@@ -9,8 +9,7 @@ use super::products::{ProductTotals, Products};
 use crate::dashboard::filter::Devices;
 use crate::dashboard::range::Range;
 use crate::error::Error;
-use crate::sql::row;
-use crate::sums::device_block::{SIZE, each_device, each_product, each_seller};
+use crate::sums::device_block::{SIZE, SumsOfDay, each_device, each_product, each_seller};
 use crate::sums::totals_of;
 
 /// The sales of devices on the days of a range, as their rows are added.
@@ -23,17 +22,6 @@ pub(in crate::dashboard) struct DeviceSums<T> {
     pub(in crate::dashboard) currencies: Currencies,
     devices: Devices,
     pub(in crate::dashboard) sales: T,
-}
-
-row! {
-    /// The stored sums of a block's devices on a day: of the devices, or of their products.
-    #[derive(Clone, Copy, Debug)]
-    pub(in crate::dashboard) struct SumsOfDay<'r> {
-        pub(in crate::dashboard) day: Day,
-        pub(in crate::dashboard) device_block: i64,
-        pub(in crate::dashboard) currency: &'r str,
-        pub(in crate::dashboard) sums: &'r [u8],
-    }
 }
 
 /// The currency and the rate of a row's amounts.

@@ -12,7 +12,7 @@ use crate::db::Read;
 use crate::error::Error;
 use crate::owners::with_earlier_groups;
 use crate::sql::{numbers, row, statements};
-use crate::sums::device_block::{DevicesOfDay, each_device};
+use crate::sums::device_block::{SumsOfDay, each_device};
 
 row! {
     struct ListedRow {
@@ -38,7 +38,8 @@ statements! {
         where o.group_no = r.group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
             and o.listed and a.device_no = o.device_no
             and (a.broken or a.enabled and a.curr_stock <= 0)";
-    SALES(first_day, last_day) -> DevicesOfDay<'_> = "select s.day, s.device_block, s.devices
+    SALES(first_day, last_day) -> SumsOfDay<'_> = "select s.day, s.device_block, s.currency,
+            s.devices as sums
         from {rows r: group_no bigint} cross join sales_by_device s
         where s.group_no = r.group_no and s.day >= $first_day and s.day <= $last_day";
     REFUNDING() -> i64 = "select c.refunding
@@ -101,8 +102,8 @@ async fn habits(
     let groups = with_earlier_groups(read, groups, from, now).await?;
     let mut habits: HashMap<DeviceNo, Habits> = HashMap::new();
     read.each_of(&SALES, &numbers(groups), &[first_day.into(), today.into()], |row| {
-        let DevicesOfDay { day, device_block, devices } = row.read()?;
-        each_device(devices, device_block, |device, figures| {
+        let SumsOfDay { day, device_block, sums, .. } = row.read()?;
+        each_device(sums, device_block, |device, figures| {
             habits.entry(device).or_default().add(today, day, figures);
         })
     })

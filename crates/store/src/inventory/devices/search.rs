@@ -13,12 +13,12 @@ use crate::db::{Deadline, Read};
 use crate::devices::OnlineSince;
 use crate::error::Error;
 use crate::sql::{Value, statements};
-use crate::sums::device_block::{DevicesOfDay, block_of, each_device};
+use crate::sums::device_block::{SumsOfDay, block_of, each_device};
 use crate::views::Inventory;
 
 statements! {
     INACTIVE_GROUPS() -> String = "select group_id from groups where not active";
-    SALES() -> DevicesOfDay<'_> = "select s.day, s.device_block, s.devices
+    SALES() -> SumsOfDay<'_> = "select s.day, s.device_block, s.currency, s.devices as sums
         from {rows r: group_no bigint, day bigint, block bigint} cross join sales_by_device s
         where s.group_no = r.group_no and s.day = r.day and s.device_block = r.block";
 }
@@ -187,8 +187,8 @@ async fn count_orders(
         .collect();
     let mut orders: HashMap<(DeviceNo, Day), i64> = HashMap::new();
     read.each_of(&SALES, &keys, &[], |row| {
-        let DevicesOfDay { day, device_block, devices } = row.read()?;
-        each_device(devices, device_block, |device, [of_day, ..]| {
+        let SumsOfDay { day, device_block, sums, .. } = row.read()?;
+        each_device(sums, device_block, |device, [of_day, ..]| {
             *orders.entry((device, day)).or_default() += of_day;
         })
     })
