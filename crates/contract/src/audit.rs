@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ChangeCounts;
+use crate::FleetCounts;
 
 /// The query string: which entries to return.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -188,22 +188,6 @@ pub struct ImportedGroup {
     pub updated: u64,
     /// Orders that were stored already.
     pub unchanged: u64,
-}
-
-/// The numbers of changes that a fleet made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct FleetCounts {
-    /// Groups.
-    pub groups: ChangeCounts,
-    /// Accounts.
-    pub accounts: ChangeCounts,
-    /// Products.
-    pub products: ChangeCounts,
-    /// Devices.
-    pub devices: ChangeCounts,
-    /// Sessions that ended because their account or its access changed.
-    pub sessions_ended: usize,
 }
 
 /// An entry of a fleet that was created or changed.

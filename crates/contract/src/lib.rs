@@ -32,8 +32,7 @@ mod session;
 mod stream;
 
 pub use audit::{
-    AuditDetails, AuditEntry, AuditFilter, AuditPage, ChangedEntry, FleetCounts, ImportedGroup,
-    ReplacedSession,
+    AuditDetails, AuditEntry, AuditFilter, AuditPage, ChangedEntry, ImportedGroup, ReplacedSession,
 };
 pub use change::{
     ChangesFilter, OrderChange, OrderChangeLine, OrderChanges, OrderChangesRequest, OrderTotals,
@@ -46,8 +45,8 @@ pub use envelope::{Code, Envelope};
 pub use example::Example;
 pub use fleet::{FleetAccount, FleetAisle, FleetDevice, FleetFile, FleetGroup, FleetProduct};
 pub use operator::{
-    ActivityReceived, ChangeCounts, DatedMove, FailedOrder, FleetApplied, OrdersFailed,
-    OrdersReceived, RejectedHeartbeat, RejectedOrder,
+    ActivityReceived, ChangeCounts, DatedMove, FailedOrder, FleetApplied, FleetCounts,
+    OrdersFailed, OrdersReceived, RejectedHeartbeat, RejectedOrder,
 };
 pub use operator_call::{OPERATOR_CALLS, OperatorCall, OperatorCallInfo};
 pub use order::{

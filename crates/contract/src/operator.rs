@@ -5,8 +5,6 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::FleetCounts;
-
 /// The outcome of a stream of orders.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -87,6 +85,22 @@ pub struct RejectedHeartbeat {
     pub device_code: Option<String>,
     /// The error, beginning with the field; of an array after the index, such as `[0]`.
     pub reason: String,
+}
+
+/// The numbers of changes that a fleet made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FleetCounts {
+    /// Groups.
+    pub groups: ChangeCounts,
+    /// Accounts.
+    pub accounts: ChangeCounts,
+    /// Products.
+    pub products: ChangeCounts,
+    /// Devices.
+    pub devices: ChangeCounts,
+    /// Sessions that ended because their account or its access changed.
+    pub sessions_ended: usize,
 }
 
 /// The changes that a fleet made.

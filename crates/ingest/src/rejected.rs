@@ -10,7 +10,6 @@ use kiosque_model::{Zone, ids};
 use kiosque_store::Incoming;
 use serde_json::{Value, json};
 
-use super::csv::Header;
 use super::export::line_of_record;
 use super::masking::{mask_fields, masked_reason, masked_text};
 use super::ndjson::RawLine;
@@ -69,8 +68,8 @@ pub enum Content {
     Text(String),
     /// The rows of a CSV report, as they are written.
     Rows {
-        /// The header of the report.
-        header: Arc<Header>,
+        /// The header of a file of them, with its line end.
+        header: Arc<[u8]>,
         /// The rows, each with its line end.
         lines: Vec<u8>,
     },
@@ -122,7 +121,7 @@ impl Rejected {
     /// Returns the first line of a file of such entries; `None` for lines of NDJSON.
     pub fn file_header(&self) -> Option<Vec<u8>> {
         match &self.content {
-            Content::Rows { header, .. } => Some(header.header_of_rejected()),
+            Content::Rows { header, .. } => Some(header.to_vec()),
             Content::Order(_) | Content::Text(_) => None,
         }
     }

@@ -308,16 +308,16 @@ pub(crate) struct OrderImport {
 impl Command {
     /// Returns whether to print the time that the command took at its end.
     pub(crate) fn is_timed(&self) -> bool {
-        match self {
+        matches!(
+            self,
             Command::Import(ImportWhat::Orders(_) | ImportWhat::Rates { .. })
-            | Command::Apply { .. }
-            | Command::Archive { .. }
-            | Command::Backup { .. }
-            | Command::Move(_)
-            | Command::Restore { .. }
-            | Command::Verify => true,
-            _ => false,
-        }
+                | Command::Apply { .. }
+                | Command::Archive { .. }
+                | Command::Backup { .. }
+                | Command::Move(_)
+                | Command::Restore { .. }
+                | Command::Verify
+        )
     }
 }
 

@@ -30,7 +30,7 @@ use crate::{remote, service_manager};
 
 pub(crate) async fn run(args: BrokerArgs) -> anyhow::Result<()> {
     if let Some(BrokerWhat::Status { watch, status_listen }) = args.what {
-        return status::print(status_listen, watch).await;
+        return status::print(status_listen, watch.then_some(status::INTERVAL)).await;
     }
     let BrokerArgs { account, network, sharing, .. } = args;
     let options = account.options(&sharing)?;

@@ -7,7 +7,7 @@ use kiosque_model::{DeviceCode, GroupId, Zone};
 
 use crate::args::DeviceWhat;
 use crate::confirmation::is_confirmed;
-use crate::output::{self, Output, print_line, time, yes_or_no};
+use crate::output::{self, Output, YesNo, print_line, time};
 use crate::settings::Settings;
 use crate::table::{Table, printable};
 use crate::{acting, lists, open};
@@ -64,7 +64,7 @@ fn table(devices: &[DeviceItem], zone: &Zone) -> Table {
         [
             device.device_code.clone(),
             device.group_id.clone(),
-            yes_or_no(device.enabled),
+            YesNo(device.enabled).to_string(),
             device.order_count.to_string(),
             device.total_curr_stock.to_string(),
             time(zone, device.last_active_timestamp),
@@ -80,7 +80,7 @@ fn sheet(detail: &DeviceDetail, zone: &Zone) -> String {
         ("NAME", device.device_name.clone()),
         ("MODEL", device.device_model.clone()),
         ("ADDRESS", device.address.clone()),
-        ("ENABLED", yes_or_no(device.enabled)),
+        ("ENABLED", YesNo(device.enabled).to_string()),
         ("GROUP", device.group_id.clone()),
         ("CREATED", time(zone, Some(device.created_timestamp))),
         ("LAST ACTIVE", time(zone, device.last_active_timestamp)),
@@ -113,8 +113,8 @@ fn aisle_table(aisles: &[AisleItem]) -> Table {
             aisle.price.to_string(),
             aisle.curr_stock.to_string(),
             aisle.max_stock.to_string(),
-            yes_or_no(aisle.enabled),
-            yes_or_no(aisle.broken),
+            YesNo(aisle.enabled).to_string(),
+            YesNo(aisle.broken).to_string(),
         ]
     })
 }

@@ -8,7 +8,7 @@ use kiosque_contract::inventory::{
 use kiosque_model::{GroupId, Zone, counted};
 
 use crate::open;
-use crate::output::{self, Output, time, yes_or_no};
+use crate::output::{self, Output, YesNo, time};
 use crate::settings::Settings;
 use crate::table::{ABSENT, Table, cell};
 
@@ -29,7 +29,7 @@ fn group_table(groups: &[GroupItem], zone: &Zone) -> Table {
     Table::of(header, groups, |group| {
         [
             group.group_id.clone(),
-            yes_or_no(group.active),
+            YesNo(group.active).to_string(),
             group.device_count.to_string(),
             group.account_count.to_string(),
             group.order_count.to_string(),
@@ -51,8 +51,8 @@ fn account_table(accounts: &[AccountItem], zone: &Zone) -> Table {
     Table::of(header, accounts, |account| {
         [
             account.account.clone(),
-            yes_or_no(account.enabled),
-            yes_or_no(account.third_party_api),
+            YesNo(account.enabled).to_string(),
+            YesNo(account.third_party_api).to_string(),
             time(zone, account.session_expires_timestamp),
             account.group_ids.join(","),
             account.display_name.clone(),

@@ -107,9 +107,13 @@ pub(crate) fn time(zone: &Zone, ms: Option<i64>) -> String {
     cell(ms.map(|ms| zone.text(UnixMs(ms))))
 }
 
-/// Returns `yes` or `no`.
-pub(crate) fn yes_or_no(flag: bool) -> String {
-    if flag { "yes" } else { "no" }.to_owned()
+/// Formats a flag as `yes` or `no`.
+pub(crate) struct YesNo(pub(crate) bool);
+
+impl Display for YesNo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0 { "yes" } else { "no" })
+    }
 }
 
 /// Prints a line on stderr, with the arguments of `eprintln!`, which panics when stderr is closed

@@ -230,7 +230,11 @@ fn success_envelope(data: Content, locale: Locale) -> Content {
         LazyLock::new(|| [Locale::En, Locale::ZhCn].map(success_head));
     /// The end of the envelope.
     const END: &[u8] = b"}";
-    let head = &HEADS[locale as usize];
+    let [en, zh_cn] = &*HEADS;
+    let head = match locale {
+        Locale::En => en,
+        Locale::ZhCn => zh_cn,
+    };
     let (first, later, memory) = data.into_parts();
     // Exactly as long as the body, so that it is not copied again.
     let mut body = Vec::with_capacity(head.len() + first.len() + END.len());

@@ -29,7 +29,7 @@ const ALLOWED: &[Allowed] = &[
         "contract/src/page.rs Page",
         "an answer with a negative number is refused when it is read",
     ),
-    ("contract/src/audit.rs FleetCounts", "model/src/fleet.rs Fleet", KINDS),
+    ("contract/src/operator.rs FleetCounts", "model/src/fleet.rs Fleet", KINDS),
     (
         "contract/src/fleet.rs FleetProduct",
         "ingest/src/csv/mapping.rs NewProduct",

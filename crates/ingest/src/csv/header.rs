@@ -5,7 +5,7 @@ use super::row::Row;
 use super::template::ColumnNo;
 
 /// The header of a report, with the positions of the mapping's columns.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Header {
     pub(super) names: Vec<String>,
     positions: Vec<usize>,

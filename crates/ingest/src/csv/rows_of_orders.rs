@@ -10,12 +10,14 @@ use crate::rejected::{Content, Reason, Rejected};
 /// The rows of the orders of a report that are not stored yet.
 pub(crate) struct RowsOfOrders {
     header: Arc<Header>,
+    file_header: Arc<[u8]>,
     by_first_line: HashMap<u64, Vec<Row>>,
 }
 
 impl RowsOfOrders {
     pub(super) fn new(header: Arc<Header>) -> RowsOfOrders {
-        RowsOfOrders { header, by_first_line: HashMap::new() }
+        let file_header = header.header_of_rejected().into();
+        RowsOfOrders { header, file_header, by_first_line: HashMap::new() }
     }
 
     /// Adds the rows of an order.
@@ -44,7 +46,7 @@ impl RowsOfOrders {
     ) -> Rejected {
         let reason = Reason::new(reason);
         let lines = rows.iter().flat_map(|row| self.header.rejected(row, &reason)).collect();
-        let content = Content::Rows { header: Arc::clone(&self.header), lines };
+        let content = Content::Rows { header: Arc::clone(&self.file_header), lines };
         Rejected { line: rows.first().map_or(0, |row| row.line), order_id, reason, content }
     }
 }

@@ -10,18 +10,18 @@ use tokio::net::TcpStream;
 
 use crate::output::{self, CLEAR};
 
-const INTERVAL: Duration = Duration::from_secs(2);
+/// The interval of `--watch`.
+pub(super) const INTERVAL: Duration = Duration::from_secs(2);
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 
-/// Prints the status, with `watch` until the process is ended.
-pub(super) async fn print(address: SocketAddr, watch: bool) -> anyhow::Result<()> {
-    let before = if watch && io::stdout().is_terminal() { CLEAR } else { "" };
+/// Prints the status, at an interval until the process is ended, or once.
+pub(super) async fn print(address: SocketAddr, interval: Option<Duration>) -> anyhow::Result<()> {
+    let clears = interval.is_some() && io::stdout().is_terminal();
+    let before = if clears { CLEAR } else { "" };
     loop {
         output::print(&format_args!("{before}{}", fetch(address).await?))?;
-        if !watch {
-            return Ok(());
-        }
-        tokio::time::sleep(INTERVAL).await;
+        let Some(interval) = interval else { return Ok(()) };
+        tokio::time::sleep(interval).await;
     }
 }
 

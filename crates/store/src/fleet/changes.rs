@@ -10,13 +10,7 @@ use super::accounts::ChangedAccount;
 use super::devices::ChangedDevice;
 use super::stored_devices::LateMove;
 use crate::accounts::GroupRow;
-
-/// A row of a group or a product that an apply creates or changes.
-pub(crate) struct Changed<T> {
-    /// `None` for a new one.
-    pub(crate) old: Option<T>,
-    pub(crate) new: T,
-}
+use crate::change_counts::Changed;
 
 /// The changes of an apply, which determine every row that it writes.
 pub(crate) struct FleetChanges<'a> {

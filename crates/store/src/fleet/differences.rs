@@ -8,10 +8,11 @@ use kiosque_model::UnixMs;
 use kiosque_model::fleet::Aisle;
 
 use super::accounts::ChangedAccount;
-use super::changes::{Changed, FleetChanges};
+use super::changes::FleetChanges;
 use super::devices::{AislesChange, ChangedDevice};
 use super::ownership::OwnersChange;
 use crate::accounts::GroupRow;
+use crate::change_counts::Changed;
 
 /// An entry of a fleet that an apply creates or changes.
 #[derive(Clone, Debug, PartialEq, Eq)]

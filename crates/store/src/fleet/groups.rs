@@ -6,10 +6,10 @@ use kiosque_contract::ChangeCounts;
 use kiosque_model::fleet::{EntryKind, Fleet, GroupEntry};
 use kiosque_model::{GroupId, GroupNo};
 
-use super::changes::Changed;
 use super::reads::next_number;
 use super::{FleetError, count_entry};
 use crate::accounts::GroupRow;
+use crate::change_counts::Changed;
 use crate::db::{Read, Write};
 use crate::error::Error;
 use crate::sql::{distinct, statements};

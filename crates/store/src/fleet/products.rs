@@ -6,8 +6,8 @@ use kiosque_contract::ChangeCounts;
 use kiosque_contract::inventory::ProductItem;
 use kiosque_model::fleet::{EntryKind, Fleet, ProductEntry};
 
-use super::changes::Changed;
 use super::{FleetError, count_entry};
+use crate::change_counts::Changed;
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::sql::{Value, distinct, row, statements};

@@ -79,8 +79,6 @@
 //! Anything else is refused with the reason, when the statement is first used and by the tests of
 //! all statements.
 
-use super::text::{is_word_char, word};
-
 /// The types of columns.
 const TYPES: [&str; 4] = ["text", "bytea", "bigint", "boolean"];
 
@@ -206,6 +204,15 @@ fn replaced(text: &str, column: &str, by: &str) -> String {
         replaced.push_str(part);
     }
     replaced
+}
+
+/// Returns the name or the number at the beginning of a text.
+pub(super) fn word(text: &str) -> &str {
+    text.split(|c| !is_word_char(c)).next().unwrap_or_default()
+}
+
+fn is_word_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The text of a statement: its parameters, and its translation for each engine.
 
-use super::bulk::Bulk;
+use super::bulk::{Bulk, word};
 
 /// A statement in the text of each engine, without line breaks and indents: a prepared statement is
 /// looked up by its whole text.
@@ -66,15 +66,6 @@ fn numbered(text: &str, sigil: char, number: impl Fn(&str) -> usize) -> String {
         numbered.push_str(&format!("{sigil}{}{rest}", number(name)));
     }
     numbered
-}
-
-/// Returns the name or the number at the beginning of a text.
-pub(super) fn word(text: &str) -> &str {
-    text.split(|c| !is_word_char(c)).next().unwrap_or_default()
-}
-
-pub(super) fn is_word_char(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_'
 }
 
 #[cfg(test)]

@@ -121,7 +121,7 @@ async fn everything_is_listed_in_pages_of_any_size() {
     for call in ["status", "device?deviceCode=D1"] {
         show(call, &mut [get(&server, &key, call).await.json]);
     }
-    assert_eq!(pages(&server, &key, "sessions").await, [json!(0); 0]);
+    assert!(pages(&server, &key, "sessions").await.is_empty());
     insta::assert_snapshot!("everything", shown);
 }
 

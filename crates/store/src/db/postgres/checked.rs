@@ -14,7 +14,7 @@ use super::connection::{Connection, Union};
 use super::params::{Column, all_params, bulk_columns};
 use crate::db::{Bound, CheckedRead};
 use crate::error::{Error, Refused};
-use crate::sql::{Row, Sql, union_of};
+use crate::sql::{Row, union_of};
 
 /// The destination of the rows of a read, and their maximum number.
 struct Rows<'a> {
@@ -203,6 +203,7 @@ mod tests {
 
     use super::*;
     use crate::db::postgres::address::Address;
+    use crate::sql::Sql;
     use crate::{explain, statements};
 
     /// A check, and two statements.
