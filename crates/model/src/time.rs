@@ -115,8 +115,9 @@ impl Zone {
     /// # Errors
     /// There is no such zone; the message quotes the text.
     pub fn named(name: &str) -> Result<Zone, String> {
-        let zone = jiff::tz::db().get(name).map(Zone);
-        zone.map_err(|_| {
+        // The library also has a zone without a name, which is called `Etc/Unknown`.
+        let zone = jiff::tz::db().get(name).ok().filter(|zone| zone.iana_name().is_some());
+        zone.map(Zone).ok_or_else(|| {
             format!("{name:?} is not a time zone; give an IANA name such as Europe/Paris")
         })
     }
@@ -569,7 +570,9 @@ mod tests {
 
     #[test]
     fn an_unknown_zone_is_named() {
-        assert!(Zone::named("Mars/Olympus").expect_err("no zone").contains("Mars/Olympus"));
+        for name in ["Mars/Olympus", "Etc/Unknown"] {
+            assert!(Zone::named(name).expect_err("no zone").contains(name));
+        }
         assert_eq!(Zone::named("utc").expect("utc").name(), "UTC");
     }
 

@@ -69,6 +69,8 @@ impl IgnoredKeys {
         if self.is_cut || name.is_empty() {
             return;
         }
+        // A longer name is cut in any case.
+        let name = &name[..name.len().min(LIST_MAX_BYTES)];
         let mut escaped = percent_encode(name, ESCAPED).to_string();
         if self.list.split(", ").any(|other| other == escaped) {
             return;
