@@ -54,7 +54,7 @@ impl Interrupt {
     }
 
     /// Like [`Interrupt::receive`], but the command may end by itself after the first signal: the
-    /// process exits if it has not within `grace`, or at a second one. Before, `record` runs.
+    /// process exits if it has not within `grace`, or at a second one, after `print` and `record`.
     pub(crate) fn after(
         grace: Duration,
         print: impl FnOnce() + Send + 'static,

@@ -111,7 +111,7 @@ pub(crate) struct Listeners {
     certificate: Arc<Certificate>,
 }
 
-/// What happens when the port of an address is in use that is a default.
+/// What happens when the port of a default address is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PortInUse {
     /// The server does not start, as with an address that is given.

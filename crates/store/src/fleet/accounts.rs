@@ -101,8 +101,8 @@ impl Accounts {
         Ok(Accounts { by_name, next })
     }
 
-    /// Returns the accounts that entries create or change. A new one whose password is not hashed,
-    /// which is only checked, is left out.
+    /// Returns the accounts that entries create or change. A new account is left out if its
+    /// password has no hash, as when a fleet is only checked.
     ///
     /// # Errors
     /// [`ApplyError::PasswordChanged`].

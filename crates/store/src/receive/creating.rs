@@ -56,7 +56,7 @@ impl Intake<'_> {
         options: ReceiveOptions,
         by: ActedBy,
     ) -> Result<Vec<OrderOutcome>, ApplyError> {
-        // Those that are not stored so far are attempted no more.
+        // At first all orders are attempted. One that is not stored is not attempted again.
         let mut outcomes = vec![OrderOutcome::Accepted; batch.len()];
         let NeededEntries { fleet, of_orders } = needed;
         let (zone, opening) = (self.0.zone.clone(), self.0.opening);
