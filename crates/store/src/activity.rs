@@ -45,6 +45,16 @@ impl Activity {
         read_ignoring_poison(&self.latest).values().map(|beat| beat.at).max()
     }
 
+    /// Returns the time of the latest heartbeat in each group.
+    pub(crate) fn latest_by_group(&self) -> HashMap<GroupNo, UnixMs> {
+        let mut by_group = HashMap::new();
+        for ((group, _), beat) in &*read_ignoring_poison(&self.latest) {
+            let latest = by_group.entry(*group).or_insert(beat.at);
+            *latest = beat.at.max(*latest);
+        }
+        by_group
+    }
+
     pub(crate) fn record(&self, beats: &[(LedgerKey, UnixMs)]) {
         let mut latest = write_ignoring_poison(&self.latest);
         for (key, at) in beats {

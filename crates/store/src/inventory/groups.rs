@@ -1,6 +1,7 @@
 //! The list of groups.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use kiosque_contract::inventory::GroupItem;
 use kiosque_model::{GroupId, GroupNo, UnixMs};
@@ -8,6 +9,7 @@ use kiosque_model::{GroupId, GroupNo, UnixMs};
 use super::overview::Orders;
 use super::{Listed, Listing, numbers};
 use crate::accounts::{GroupRow, group_number};
+use crate::activity::Activity;
 use crate::db::{Deadline, Read};
 use crate::error::Error;
 use crate::sql::statements;
@@ -68,7 +70,8 @@ impl Inventory<'_> {
     /// # Errors
     /// The store failed.
     pub async fn groups(self, listing: Listing, now: UnixMs) -> Result<Listed<GroupItem>, Error> {
-        let list = async move |read: &Read<'_>| list(read, &listing, now).await;
+        let activity = Arc::clone(&self.0.activity);
+        let list = async move |read: &Read<'_>| list(read, &listing, &activity, now).await;
         self.0.db.read(Deadline::OfRequest, list).await
     }
 }
@@ -77,7 +80,12 @@ async fn group_rows(read: &Read<'_>, listing: &Listing) -> Result<Listed<GroupRo
     listing.read(read, &GROUPS, &[], |row: &GroupRow| &row.group_id).await
 }
 
-async fn list(read: &Read<'_>, listing: &Listing, now: UnixMs) -> Result<Listed<GroupItem>, Error> {
+async fn list(
+    read: &Read<'_>,
+    listing: &Listing,
+    activity: &Activity,
+    now: UnixMs,
+) -> Result<Listed<GroupItem>, Error> {
     let rows = group_rows(read, listing).await?;
     let groups = numbers(rows.entries.iter().map(|row| row.group_no));
     let devices = read.all_of(&DEVICES_OF_GROUPS, &groups, &[now.into()]).await?;
@@ -86,9 +94,12 @@ async fn list(read: &Read<'_>, listing: &Listing, now: UnixMs) -> Result<Listed<
     let accounts: HashMap<GroupNo, i64> = accounts.into_iter().collect();
     let orders = read.all_of(&ORDERS_OF_GROUPS, &groups, &[]).await?;
     let orders: HashMap<GroupNo, Orders> = orders.into_iter().collect();
+    let heartbeats = activity.latest_by_group();
     Ok(rows.map(|row| {
         let GroupRow { group_no, group_id, group_name, active } = row;
         let of_orders = orders.get(&group_no);
+        let last_active = of_orders.and_then(|row| row.last_active_ms);
+        let last_active = last_active.max(heartbeats.get(&group_no).copied());
         GroupItem {
             group_id,
             group_name,
@@ -97,7 +108,7 @@ async fn list(read: &Read<'_>, listing: &Listing, now: UnixMs) -> Result<Listed<
             account_count: accounts.get(&group_no).copied().unwrap_or(0),
             order_count: of_orders.map_or(0, |row| row.orders),
             archived_count: of_orders.map_or(0, |row| row.archived),
-            last_active_timestamp: of_orders.and_then(|row| row.last_active_ms).map(|at| at.0),
+            last_active_timestamp: last_active.map(|at| at.0),
         }
     }))
 }

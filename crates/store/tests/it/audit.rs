@@ -317,7 +317,7 @@ async fn acts_are_read_as_text_and_as_fields() {
         fixture.store.trail().record_act(act.clone(), ActedBy::command(NOW)).await.unwrap();
         let entry = list(&fixture, AuditQuery::latest(1)).await.remove(0);
         assert_eq!(entry.event, act.event.name());
-        texts += &format!("{}: {}\n", entry.event, entry.detail.unwrap_or_default());
+        texts += &format!("{}: {}\n", entry.event, entry.detail.as_deref().unwrap_or("none"));
         let details = Some(&act.details).filter(|details| **details != none());
         assert_eq!(entry.details.as_ref(), details, "{act:?}");
     }

@@ -3,7 +3,7 @@
 use kiosque_model::fleet::{Fleet, GroupEntry};
 use kiosque_store::{Error, Listed, Listing, OrderFilter, OrdersOf};
 use kiosque_testkit::entries::{account, group, moved, order};
-use kiosque_testkit::{TestData, TestStore, sql};
+use kiosque_testkit::{NOW, TestData, TestStore, sql};
 
 /// Returns all entries of a list, which is read in parts of a size.
 async fn all<T, K: Clone>(
@@ -30,6 +30,15 @@ async fn fixture() -> TestStore {
     fixture.apply_devices(vec![moved("d1", "b", Some(500))]).await;
     fixture.receive_new(vec![order("o3", "d1", 600)]).await;
     fixture
+}
+
+/// REQ-12: no database can compare such a text.
+#[tokio::test]
+async fn nothing_is_listed_after_a_key_with_a_nul_byte() {
+    let fixture = fixture().await;
+    let after = Listing { after: Some("d\0".to_owned()), limit: 5 };
+    let devices = fixture.store.inventory().devices(None, after, NOW).await;
+    assert_eq!(devices.unwrap().entries, []);
 }
 
 /// An account belongs to an active group if one of its groups is active.

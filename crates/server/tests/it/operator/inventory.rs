@@ -26,16 +26,19 @@ async fn get(server: &TestServer, key: &str, call: &str) -> Reply {
     server.get_operator(&format!("/operator/v1/{call}"), Some(key)).await
 }
 
-/// Returns the entries of all pages of a list.
-async fn pages(server: &TestServer, key: &str, call: &str) -> Vec<Value> {
-    let (mut all, mut path) = (Vec::new(), call.to_owned());
+/// Returns the entries of all pages of a list, of which none is larger than the limit.
+async fn pages(server: &TestServer, key: &str, call: &str, limit: usize) -> Vec<Value> {
+    let join = if call.contains('?') { '&' } else { '?' };
+    let call = format!("{call}{join}limit={limit}");
+    let (mut all, mut path) = (Vec::new(), call.clone());
     loop {
         let reply = get(server, key, &path).await;
         assert_eq!(reply.status, 200, "{path}: {reply:?}");
-        all.extend(reply.json["entries"].as_array().unwrap().iter().cloned());
+        let entries = reply.json["entries"].as_array().unwrap();
+        assert!(entries.len() <= limit, "{path}: {reply:?}");
+        all.extend(entries.iter().cloned());
         let Some(next) = reply.json["next"].as_str() else { return all };
-        let join = if call.contains('?') { '&' } else { '?' };
-        path = format!("{call}{join}cursor={next}");
+        path = format!("{call}&cursor={next}");
     }
 }
 
@@ -87,7 +90,7 @@ async fn everything_is_listed_in_pages_of_any_size() {
     let mut show = |call: &str, entries: &mut [Value]| {
         for entry in entries {
             for of_the_run in
-                ["requestId", "version", "nodeTimestamps", "databaseBytes", "logBytes"]
+                ["requestId", "version", "layout", "nodeTimestamps", "databaseBytes", "logBytes"]
             {
                 entry.as_object_mut().unwrap().remove(of_the_run);
             }
@@ -95,33 +98,37 @@ async fn everything_is_listed_in_pages_of_any_size() {
         }
     };
     for call in [
-        "accounts?",
-        "sessions?",
-        "groups?",
-        "devices?",
-        "devices?groupId=g2&",
-        "products?",
-        "rates?",
-        "imports?",
-        "orders?",
-        "orders?deviceCode=D1&groupId=g1&",
-        "orders?deviceCode=D2&",
+        "accounts",
+        "sessions",
+        "groups",
+        "devices",
+        "devices?groupId=g2",
+        "products",
+        "rates",
+        "imports",
+        "orders",
+        "orders?deviceCode=D1&groupId=g1",
+        "orders?deviceCode=D2",
     ] {
-        let mut entries = pages(&server, &key, &format!("{call}limit=1")).await;
+        let mut entries = pages(&server, &key, call, 1).await;
         for limit in [2, 100] {
-            assert_eq!(pages(&server, &key, &format!("{call}limit={limit}")).await, entries);
+            assert_eq!(pages(&server, &key, call, limit).await, entries, "{call} {limit}");
         }
         show(call, &mut entries);
     }
     for call in ["status", "device?deviceCode=D1", "device?deviceCode=D3"] {
         show(call, &mut [get(&server, &key, call).await.json]);
     }
+    let status = get(&server, &key, "status").await.json;
+    for positive in ["layout", "databaseBytes"] {
+        assert!(status[positive].as_i64() > Some(0), "{positive}: {status}");
+    }
     // The planned move takes effect, and the session has ended.
     server.set_clock("2026-03-03 10:00:00");
     for call in ["status", "device?deviceCode=D1"] {
         show(call, &mut [get(&server, &key, call).await.json]);
     }
-    assert!(pages(&server, &key, "sessions").await.is_empty());
+    assert!(pages(&server, &key, "sessions", 100).await.is_empty());
     insta::assert_snapshot!("everything", shown);
 }
 
@@ -133,7 +140,7 @@ async fn orders_are_masked_and_accounts_have_no_hash() {
     assert_eq!(server.call_operator(ORDERS_CALL, Some(&key), order).await.status, 200);
     let token = server.log_in("ops").await.token;
     let shown = super::shown(&server, &token).await;
-    let mut listed = pages(&server, &key, "orders").await;
+    let mut listed = pages(&server, &key, "orders", 100).await;
     let fields = listed[0].as_object_mut().unwrap();
     assert_eq!(fields.remove("groupId"), Some(json!("g1")));
     assert_eq!(fields.remove("archived"), Some(json!(false)));
@@ -280,7 +287,7 @@ async fn orders_are_listed_by_state_and_time() {
         ("since=2026-03-01%2009:00:00&deviceCode=D1", &["failed", "cancelled"]),
     ] {
         for limit in [1, 2, 100] {
-            let listed = pages(&server, &key, &format!("orders?limit={limit}&{query}")).await;
+            let listed = pages(&server, &key, &format!("orders?{query}"), limit).await;
             let ids: Vec<&str> = listed.iter().map(|it| it["orderId"].as_str().unwrap()).collect();
             assert_eq!(ids, expected, "{query} by {limit}");
         }
