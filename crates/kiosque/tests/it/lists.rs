@@ -79,13 +79,7 @@ fn the_status_shows_the_data_the_certificate_and_the_servers() {
     let before = table(&sandbox, &["status"]);
     let changing = ["version:", "data:", "layout:", "size:"];
     let lasting = before.lines().filter(|line| !changing.iter().any(|name| line.starts_with(name)));
-    insta::assert_snapshot!(
-        "the_status",
-        lasting.collect::<Vec<_>>().join(
-            "
-"
-        )
-    );
+    insta::assert_snapshot!("the_status", lasting.collect::<Vec<_>>().join("\n"));
     let served = sandbox.serve();
     let rates = sandbox.file("rates.csv", "date,currency,usd_per_unit\n2026-01-01,EUR,1.1\n");
     sandbox.run(&["import", "rates", &rates]).success();

@@ -174,6 +174,10 @@ async fn planted_bugs_are_reported_by_exactly_the_rules_that_they_break() {
     let planted: BTreeSet<&str> = broken.iter().flat_map(|broken| ids(broken)).collect();
     let without: Vec<&str> = all().map(|it| it.id).filter(|id| !planted.contains(id)).collect();
     assert_eq!(without, [""; 0], "rules that no bug breaks");
+    for (plant, broken) in plants.iter().zip(&broken) {
+        assert!(!broken.is_empty(), "no rule reports {}", plant.bug);
+        println!("{}: {broken:#?}", plant.bug);
+    }
     let lines = plants.iter().zip(&broken);
     let lines = lines.map(|(plant, broken)| format!("{}: {}\n", plant.bug, ids(broken).join(", ")));
     insta::assert_snapshot!("planted_bugs", lines.collect::<String>());
