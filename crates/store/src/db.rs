@@ -67,10 +67,11 @@ impl Db {
         })
     }
 
-    /// Reads for an account, behind a check, in one snapshot. The read starts where it is cheapest,
-    /// with a budget of work: on the calling thread for SQLite, on a shared connection for
-    /// PostgreSQL. If the budget is spent, `again` returns the read to start over, as a long one,
-    /// under a permit of the account; it is returned once it has its rows.
+    /// Reads for an account, behind a check, in one snapshot; on Citus in one after the check. The
+    /// read starts where it is cheapest, with a budget of work: on the calling thread for SQLite,
+    /// on a shared connection for PostgreSQL. If the budget is spent, `again` returns the read to
+    /// start over, as a long one, under a permit of the account; it is returned once it has its
+    /// rows.
     pub(crate) async fn read_checked<R: CheckedRead + 'static>(
         &self,
         account: AccountNo,
