@@ -231,11 +231,11 @@ fn a_check_is_limited_confirmed_and_can_fail_to_run() {
     let by_number = check(&sandbox, &served.base, walker, &["--rules", "ADDR-3"]);
     assert!(by_number.stdout.contains(" http.unknown-path "), "{}", by_number.stdout);
 
-    let wrong = sandbox.file("wrong", "wrong");
+    let wrong = sandbox.file("wrong", "open barley");
     let second = ["--second-account", "stranger", "--second-password-file", &wrong];
     let mut shown = String::new();
     for (account, more) in [
-        (["walker", "wrong"], &[][..]),
+        (["walker", "open barley"], &[][..]),
         (walker, &second),
         (walker, &["--rules", "absent"]),
         (["walker", ""], &[]),

@@ -114,7 +114,7 @@ fn commands_are_recorded_with_details_as_fields() {
     let uid = std::fs::metadata("/proc/self").unwrap().uid();
     let mut trail = sandbox.json(&["audit"]);
     let trail = trail.as_array_mut().unwrap();
-    // Of the first fleet there are only the counts and the kinds of its entries below.
+    // Of the first fleet, the kinds of its entries are compared below.
     let first = trail.pop().unwrap()["details"].take();
     for entry in trail.iter_mut() {
         let entry = entry.as_object_mut().unwrap();
