@@ -136,7 +136,7 @@ impl Session {
         request: Request,
         length: Length,
     ) -> Result<Option<Called>, Error> {
-        self.ask(move |driver, reply| driver.add(lane, length, Work::Send(request, reply))).await?
+        self.ask(|reply| Message::Call { lane, length, work: Work::Send(request, reply) }).await?
     }
 
     /// Returns the current token, its group and the groups of the account. Logs in if there is no
@@ -145,8 +145,8 @@ impl Session {
     /// # Errors
     /// There is no session.
     pub async fn grant(&self) -> Result<Arc<Grant>, Error> {
-        self.ask(|driver, reply| driver.add(Lane::Any, Length::Short, Work::Describe(reply)))
-            .await?
+        let (lane, length) = (Lane::Any, Length::Short);
+        self.ask(|reply| Message::Call { lane, length, work: Work::Describe(reply) }).await?
     }
 
     /// Logs out, once no call is in progress. A later call logs in again.
@@ -154,7 +154,7 @@ impl Session {
     /// # Errors
     /// No complete answer arrived. The session may have ended or not.
     pub async fn log_out(&self) -> Result<(), Error> {
-        self.ask(Driver::log_out_later).await?
+        self.ask(Message::LogOut).await?
     }
 
     /// Returns the current session for a later program; `None` if there is none, or if it is about
@@ -163,7 +163,7 @@ impl Session {
     /// # Errors
     /// The runtime of the session has ended.
     pub async fn stored(&self) -> Result<Option<StoredSession>, Error> {
-        self.read(|driver| driver.stored()).await
+        self.ask(Message::Store).await
     }
 
     /// Replaces the current session by one that another program has stored, unless a login or a
@@ -173,7 +173,7 @@ impl Session {
     /// # Errors
     /// The runtime of the session has ended.
     pub async fn resume(&self, session: Option<StoredSession>) -> Result<(), Error> {
-        self.read(|driver| driver.resume(session)).await
+        self.ask(|reply| Message::Resume(session, reply)).await
     }
 
     /// Returns the number of events so far.
@@ -181,7 +181,7 @@ impl Session {
     /// # Errors
     /// The runtime of the session has ended.
     pub async fn counts(&self) -> Result<SessionCounts, Error> {
-        self.read(|driver| driver.counts()).await
+        self.ask(Message::Count).await
     }
 
     /// Returns the lanes with calls that wait for their turn: their number, and when the oldest was
@@ -190,26 +190,15 @@ impl Session {
     /// # Errors
     /// The runtime of the session has ended.
     pub async fn waiting(&self) -> Result<BTreeMap<Lane, (usize, Instant)>, Error> {
-        self.read(|driver| driver.waiting()).await
+        self.ask(Message::Waiting).await
     }
 
-    /// Returns the result of a function that the task runs.
-    async fn read<T: Send + 'static>(
+    async fn ask<T>(
         &self,
-        read: impl FnOnce(&mut Driver) -> T + Send + 'static,
-    ) -> Result<T, Error> {
-        // A caller that has gone needs no reply.
-        self.ask(|driver, reply| drop(reply.send(read(driver)))).await
-    }
-
-    /// Has the task run a function that sends a reply now or later; returns the reply.
-    async fn ask<T: Send + 'static>(
-        &self,
-        act: impl FnOnce(&mut Driver, oneshot::Sender<T>) + Send + 'static,
+        message: impl FnOnce(oneshot::Sender<T>) -> Message,
     ) -> Result<T, Error> {
         let (reply, receiver) = oneshot::channel();
-        let message: Message = Box::new(|driver| act(driver, reply));
-        self.0.send(message).map_err(|_| ended())?;
+        self.0.send(message(reply)).map_err(|_| ended())?;
         receiver.await.map_err(|_| ended())
     }
 }

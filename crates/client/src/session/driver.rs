@@ -18,23 +18,50 @@ use super::grant::{Failure, Grant, Granted};
 use super::lanes::{Lane, Length, Ticket};
 use super::machine::Machine;
 use super::stored::StoredSession;
-use super::{Called, Credentials, SessionCounts, SessionParts};
+use super::{Called, SessionCounts, SessionParts};
 use crate::answer::{SUCCESS, error_of, refusal_of};
 use crate::error::{Error, NotAnEnvelope};
-use crate::transport::{Answer, Request, Token, Transport, TransportError};
+use crate::transport::{Answer, Request, Token, TransportError};
 
 const TOKEN_INVALID: i32 = Code::TokenInvalid.number();
 
-/// What the task does next: a message to it, or the end of something in progress.
-pub(super) type Message = Box<dyn FnOnce(&mut Driver) + Send>;
-
-/// The sender of the reply to a caller.
-type Reply<T> = oneshot::Sender<Result<T, Error>>;
+/// A message to the task.
+pub(super) enum Message {
+    Call { lane: Lane, length: Length, work: Work },
+    LogOut(oneshot::Sender<Result<(), Error>>),
+    Count(oneshot::Sender<SessionCounts>),
+    Waiting(oneshot::Sender<BTreeMap<Lane, (usize, Instant)>>),
+    Store(oneshot::Sender<Option<StoredSession>>),
+    Resume(Option<StoredSession>, oneshot::Sender<()>),
+}
 
 /// The work of a call, and its caller.
 pub(super) enum Work {
-    Send(Request, Reply<Option<Called>>),
-    Describe(Reply<Arc<Grant>>),
+    Send(Request, oneshot::Sender<Result<Option<Called>, Error>>),
+    Describe(oneshot::Sender<Result<Arc<Grant>, Error>>),
+}
+
+/// The end of something in progress.
+enum Event {
+    Called(CallEnd),
+    LoggedIn(Result<Granted, Failure>),
+    Switched(Duration, GroupId, Result<Granted, Failure>),
+    LoggedOut(Result<(), Error>),
+}
+
+/// The end of a call.
+struct CallEnd {
+    ticket: Ticket,
+    started: Started,
+    request: Request,
+    reply: oneshot::Sender<Result<Option<Called>, Error>>,
+    outcome: CallOutcome,
+}
+
+enum CallOutcome {
+    Answered(Result<Answer, TransportError>),
+    CallerGone,
+    Interrupted,
 }
 
 /// The task of a session.
@@ -44,8 +71,8 @@ pub(super) struct Driver {
     messages: mpsc::UnboundedReceiver<Message>,
     waiting: HashMap<Ticket, Work>,
     interrupts: HashMap<Ticket, oneshot::Sender<()>>,
-    under_way: FuturesUnordered<BoxFuture<'static, Message>>,
-    log_outs: Vec<Reply<()>>,
+    under_way: FuturesUnordered<BoxFuture<'static, Event>>,
+    log_outs: Vec<oneshot::Sender<Result<(), Error>>>,
     counts: SessionCounts,
 }
 
@@ -73,45 +100,44 @@ impl Driver {
             let rest = self.act();
             tokio::select! {
                 message = self.messages.recv() => match message {
-                    Some(message) => message(&mut self),
+                    Some(message) => self.receive(message),
                     None => return,
                 },
-                Some(end) = self.under_way.next() => end(&mut self),
+                Some(event) = self.under_way.next() => self.apply(event),
                 () = sleep_until(rest) => {}
             }
         }
     }
 
-    /// Adds a call.
-    pub(super) fn add(&mut self, lane: Lane, length: Length, work: Work) {
-        let ticket = self.machine.add(Instant::now(), lane, length);
-        self.waiting.insert(ticket, work);
-    }
-
-    /// Logs out as soon as no call is in progress.
-    pub(super) fn log_out_later(&mut self, reply: Reply<()>) {
-        self.machine.log_out();
-        self.log_outs.push(reply);
-    }
-
-    /// Replaces the current session, unless it is the same: it has a history, which decides how an
-    /// eviction is judged.
-    pub(super) fn resume(&mut self, session: Option<StoredSession>) {
-        if session.is_none() || session != self.stored() {
-            let granted = session.and_then(|it| it.into_granted(&self.parts.clock));
-            self.machine.replace(Instant::now(), granted);
+    fn receive(&mut self, message: Message) {
+        match message {
+            Message::Call { lane, length, work } => {
+                let ticket = self.machine.add(Instant::now(), lane, length);
+                self.waiting.insert(ticket, work);
+            }
+            Message::LogOut(reply) => {
+                self.machine.log_out();
+                self.log_outs.push(reply);
+            }
+            Message::Count(reply) => {
+                let counts = SessionCounts { replaced: self.machine.replaced(), ..self.counts };
+                // A caller that has gone needs no answer; the same holds for all replies here.
+                let _ = reply.send(counts);
+            }
+            Message::Waiting(reply) => drop(reply.send(self.machine.waiting())),
+            Message::Store(reply) => drop(reply.send(self.stored())),
+            Message::Resume(session, reply) => {
+                // The current session has a history, which decides how an eviction is judged.
+                if session.is_none() || session != self.stored() {
+                    let granted = session.and_then(|it| it.into_granted(&self.parts.clock));
+                    self.machine.replace(Instant::now(), granted);
+                }
+                let _ = reply.send(());
+            }
         }
     }
 
-    pub(super) fn counts(&self) -> SessionCounts {
-        SessionCounts { replaced: self.machine.replaced(), ..self.counts }
-    }
-
-    pub(super) fn waiting(&self) -> BTreeMap<Lane, (usize, Instant)> {
-        self.machine.waiting()
-    }
-
-    pub(super) fn stored(&self) -> Option<StoredSession> {
+    fn stored(&self) -> Option<StoredSession> {
         self.machine.held().map(|(held, group)| StoredSession::new(held, group))
     }
 
@@ -140,17 +166,14 @@ impl Driver {
                 let (interrupt, interrupted) = oneshot::channel();
                 self.interrupts.insert(ticket, interrupt);
                 let sent = self.send(request.clone(), Some(started.grant.token.clone()));
-                self.start(async move {
-                    let answer = tokio::select! {
-                        answer = sent => Some(answer),
-                        // The caller has gone, and gets no reply.
-                        () = reply.closed() => None,
-                        Ok(()) = interrupted => None,
+                self.under_way.push(Box::pin(async move {
+                    let outcome = tokio::select! {
+                        answer = sent => CallOutcome::Answered(answer),
+                        () = reply.closed() => CallOutcome::CallerGone,
+                        Ok(()) = interrupted => CallOutcome::Interrupted,
                     };
-                    move |driver: &mut Driver| {
-                        driver.called(ticket, started, (request, reply), answer)
-                    }
-                });
+                    Event::Called(CallEnd { ticket, started, request, reply, outcome })
+                }));
             }
             Some(Work::Describe(reply)) => {
                 let _ = reply.send(Ok(started.grant));
@@ -168,38 +191,35 @@ impl Driver {
         }
     }
 
-    /// Starts work, and what it returns when it ends.
-    fn start<E>(&mut self, work: impl Future<Output = E> + Send + 'static)
-    where
-        E: FnOnce(&mut Driver) + Send + 'static,
-    {
-        self.under_way.push(Box::pin(async move { Box::new(work.await) as Message }));
-    }
-
     /// Returns the future of an answer, within the time limit of one call.
     fn send(
         &self,
         request: Request,
         token: Option<Token>,
-    ) -> impl Future<Output = Result<Answer, TransportError>> + Send + use<> {
-        sent(self.parts.transport.clone(), self.parts.pace.call_timeout, request, token)
+    ) -> BoxFuture<'static, Result<Answer, TransportError>> {
+        let (transport, most) = (self.parts.transport.clone(), self.parts.pace.call_timeout);
+        Box::pin(async move {
+            let to = request.path.clone();
+            let answer = tokio::time::timeout(most, transport.send(request, token)).await;
+            answer.unwrap_or_else(|_| Err(late(to, most)))
+        })
     }
 
     fn log_in(&mut self) {
         self.counts.log_ins += 1;
-        let Credentials { username, password } = self.parts.credentials.clone();
-        let (transport, clock) = (self.parts.transport.clone(), self.parts.clock.clone());
-        let most = self.parts.pace.call_timeout;
-        self.start(async move {
-            let granted = match password.reveal().await {
-                Ok(password) => {
-                    let request = request::<LogIn>(&LoginRequest { username, password });
-                    granted(sent(transport, most, request, None).await, &clock)
-                }
-                Err(error) => Err(Failure::Unusable(error)),
+        let (credentials, clock) = (self.parts.credentials.clone(), self.parts.clock.clone());
+        let (transport, most) = (self.parts.transport.clone(), self.parts.pace.call_timeout);
+        self.under_way.push(Box::pin(async move {
+            let password = match credentials.password.reveal().await {
+                Ok(password) => password,
+                Err(error) => return Event::LoggedIn(Err(Failure::Unusable(error))),
             };
-            move |driver: &mut Driver| driver.machine.logged_in(Instant::now(), granted)
-        });
+            let body = LoginRequest { username: credentials.username, password };
+            let sent = transport.send(request::<LogIn>(&body), None);
+            let answer = tokio::time::timeout(most, sent).await;
+            let answer = answer.unwrap_or_else(|_| Err(late(LogIn::PATH.to_owned(), most)));
+            Event::LoggedIn(granted(answer, &clock))
+        }));
     }
 
     fn switch(&mut self, grant: &Grant, group: GroupId) {
@@ -207,47 +227,47 @@ impl Driver {
         let body = SwitchGroupRequest { group_id: group.to_string() };
         let sent = self.send(request::<SwitchGroup>(&body), Some(grant.token.clone()));
         let (clock, begun) = (self.parts.clock.clone(), Instant::now());
-        self.start(async move {
-            let (granted, took) = (granted(sent.await, &clock), begun.elapsed());
-            move |driver: &mut Driver| {
-                driver.machine.switched(Instant::now(), took, &group, granted)
-            }
-        });
+        self.under_way.push(Box::pin(async move {
+            let granted = granted(sent.await, &clock);
+            Event::Switched(begun.elapsed(), group, granted)
+        }));
     }
 
     fn log_out(&mut self, grant: Option<Arc<Grant>>) {
         let request = Request::new(LogOut::PATH.to_owned(), Bytes::new());
         let sent = grant.map(|grant| self.send(request, Some(grant.token.clone())));
-        self.start(async move {
-            let result = match sent {
-                None => Ok(()),
-                Some(sent) => match sent.await {
-                    // A session that another user has replaced has also ended.
-                    Ok(answer) if matches!(answer.code(), Some(SUCCESS | TOKEN_INVALID)) => Ok(()),
-                    Ok(answer) => Err(error_of(&answer)),
-                    Err(error) => Err(Error::Transport(error)),
-                },
-            };
-            move |driver: &mut Driver| {
-                driver.machine.logged_out();
-                for reply in driver.log_outs.drain(..) {
+        self.under_way.push(Box::pin(async move {
+            let Some(sent) = sent else { return Event::LoggedOut(Ok(())) };
+            Event::LoggedOut(match sent.await {
+                // A session that another user has replaced has also ended.
+                Ok(answer) if matches!(answer.code(), Some(SUCCESS | TOKEN_INVALID)) => Ok(()),
+                Ok(answer) => Err(error_of(&answer)),
+                Err(error) => Err(Error::Transport(error)),
+            })
+        }));
+    }
+
+    fn apply(&mut self, event: Event) {
+        let now = Instant::now();
+        match event {
+            Event::Called(end) => self.called(now, end),
+            Event::LoggedIn(result) => self.machine.logged_in(now, result),
+            Event::Switched(took, group, result) => {
+                self.machine.switched(now, took, &group, result);
+            }
+            Event::LoggedOut(result) => {
+                self.machine.logged_out();
+                for reply in self.log_outs.drain(..) {
                     let _ = reply.send(result.clone());
                 }
             }
-        });
+        }
     }
 
-    /// A call ended: with an answer, without one, or because it was interrupted.
-    fn called(
-        &mut self,
-        ticket: Ticket,
-        started: Started,
-        (request, reply): (Request, Reply<Option<Called>>),
-        answer: Option<Result<Answer, TransportError>>,
-    ) {
-        let now = Instant::now();
+    fn called(&mut self, now: Instant, end: CallEnd) {
+        let CallEnd { ticket, started, request, reply, outcome } = end;
         self.interrupts.remove(&ticket);
-        if let Some(Ok(answer)) = &answer
+        if let CallOutcome::Answered(Ok(answer)) = &outcome
             && answer.code() == Some(TOKEN_INVALID)
             && let Some(refusal) = refusal_of(answer)
         {
@@ -256,14 +276,19 @@ impl Driver {
             return;
         }
         self.machine.ended(now, ticket);
-        let called = |answer| Called {
-            answer,
-            grant: started.grant,
-            epoch: started.epoch,
-            waited: started.waited,
-            tries: started.refusals + 1,
+        let result = match outcome {
+            CallOutcome::CallerGone => return,
+            CallOutcome::Interrupted => Ok(None),
+            CallOutcome::Answered(Err(error)) => Err(Error::Transport(error)),
+            CallOutcome::Answered(Ok(answer)) => Ok(Some(Called {
+                answer,
+                grant: started.grant,
+                epoch: started.epoch,
+                waited: started.waited,
+                tries: started.refusals + 1,
+            })),
         };
-        let _ = reply.send(answer.transpose().map(|it| it.map(called)).map_err(Error::Transport));
+        let _ = reply.send(result);
     }
 }
 
@@ -280,19 +305,8 @@ fn request<E: Endpoint>(body: &impl Serialize) -> Request {
     Request::new(E::PATH.to_owned(), body)
 }
 
-/// Sends a request within a time limit.
-async fn sent(
-    transport: Transport,
-    most: Duration,
-    request: Request,
-    token: Option<Token>,
-) -> Result<Answer, TransportError> {
-    let to = request.path.clone();
-    let answer = tokio::time::timeout(most, transport.send(request, token)).await;
-    answer.unwrap_or_else(|_| {
-        let cause = format!("it did not arrive within {most:?}");
-        Err(TransportError { to, cause, is_final: false })
-    })
+fn late(to: String, most: Duration) -> TransportError {
+    TransportError { to, cause: format!("it did not arrive within {most:?}"), is_final: false }
 }
 
 /// Reads the answer to a login or a switch.
