@@ -1,5 +1,7 @@
 //! The layout of the data: its statements, its migrations and its time zone.
 
+use std::time::Duration;
+
 use kiosque_model::Zone;
 use kiosque_store::{Error, OpenOptions, Store, WhenAbsent};
 use kiosque_testkit::{TestData, TestStore, open, open_options};
@@ -36,6 +38,28 @@ async fn data_of_another_program_is_refused() {
         assert_eq!(open(&fixture.data, None).await.unwrap_err().to_string(), message);
         assert_eq!(fixture.rows(), before);
     }
+}
+
+/// A program that opens data waits for the programs that open the same data, and for no others in
+/// the database.
+#[tokio::test]
+async fn data_of_another_schema_is_opened_meanwhile() {
+    let (data, other) = (TestData::postgres(), TestData::without_tables());
+    open(&data, None).await.unwrap();
+    let held = data.hold("lock table migrations in access exclusive mode").await;
+    let meanwhile = async {
+        let waiting = "select 1 from pg_locks
+            where not granted and relation = cast('migrations' as regclass)";
+        while data.query(waiting).is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let opened = open(&other, None).await.map(drop);
+        held.release().await;
+        opened
+    };
+    let (opened, of_other) = tokio::join!(open(&data, None), meanwhile);
+    of_other.unwrap();
+    opened.unwrap();
 }
 
 /// FMT-2: the command that creates the data records the time zone, UTC without one. Later an absent

@@ -205,8 +205,10 @@ impl Transaction<'_> {
         if matches!(self.access, Access::DryRun(_)) {
             return Ok(());
         }
-        // An arbitrary number, the letters "kios".
-        self.within(self.connection.simple("select pg_advisory_xact_lock(1802071923)")).await
+        // An arbitrary number, the letters "kios". The database may have data in other schemas.
+        let lock = "select pg_advisory_xact_lock(1802071923, \
+            hashtext(coalesce(current_schema(), '')))";
+        self.within(self.connection.simple(lock)).await
     }
 }
 
