@@ -20,8 +20,6 @@ use tokio::task::JoinSet;
 use super::linear::{Answer, Op, Recorder, check};
 
 const NODES: usize = 3;
-/// Nodes on a promoted standby wait for as long before they answer.
-const SESSION_LEASE: Duration = Duration::from_secs(3);
 const CLIENTS: usize = 8;
 const ACCOUNTS: usize = 2;
 const GROUPS: usize = 3;
@@ -61,9 +59,7 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    async fn start(data: TestData, nodes: usize, copy: Option<Copy>) -> Nodes {
-        let options =
-            ServerOptions { data, session_lease: SESSION_LEASE, ..ServerOptions::default() };
+    async fn start(options: ServerOptions, nodes: usize, copy: Option<Copy>) -> Nodes {
         let first = TestServer::start_on(fleet(), options).await;
         wander(&first).await;
         let mut servers = vec![first];
@@ -128,8 +124,8 @@ struct Tally {
 }
 
 impl Run {
-    async fn start(seed: u64, data: TestData, nodes: usize, copy: Option<Copy>) -> Run {
-        let nodes = Arc::new(Nodes::start(data, nodes, copy).await);
+    async fn start(seed: u64, options: ServerOptions, nodes: usize, copy: Option<Copy>) -> Run {
+        let nodes = Arc::new(Nodes::start(options, nodes, copy).await);
         let mut clients = Vec::new();
         for (number, seed) in (0..CLIENTS).zip(seed..) {
             let mut lines = Vec::new();
@@ -202,7 +198,8 @@ impl Tally {
 }
 
 async fn check_histories(data: TestData, nodes: usize) {
-    let mut run = Run::start(seed(), data, nodes, None).await;
+    let options = ServerOptions { data, ..ServerOptions::default() };
+    let mut run = Run::start(seed(), options, nodes, None).await;
     for number in 0..runs(200, 5_000) {
         if let Err(violation) = run.history().await {
             panic!("seed {}, history {number}: {violation}", run.seed);
@@ -227,7 +224,8 @@ async fn histories_of_one_node_are_those_of_one_session() {
 /// A planted bug: a cache of the answers of a node, used for five lookups.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn histories_of_a_node_with_a_stale_copy_are_detected() {
-    let mut run = Run::start(seed(), TestData::postgres(), NODES, Some(Copy::lasting(5))).await;
+    let options = ServerOptions { data: TestData::postgres(), ..ServerOptions::default() };
+    let mut run = Run::start(seed(), options, NODES, Some(Copy::lasting(5))).await;
     for number in 0..size(200, 2_000) {
         if let Err(violation) = run.history().await {
             run.print();

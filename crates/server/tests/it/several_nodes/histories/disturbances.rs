@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use kiosque_testdb::{Durability, Schema, Server};
-use kiosque_testkit::{Rng, TOKEN_PATH, TestData, runs, seed};
+use kiosque_testkit::{Rng, ServerOptions, TOKEN_PATH, TestData, runs, seed};
 use tokio::task::block_in_place;
 
 use super::{CALLS, CLIENTS, History, NODES, Run, Tally};
 
 /// The number of histories with one primary.
 const HISTORIES: usize = 50;
+/// Nodes on a promoted standby wait for as long before they answer.
+const SESSION_LEASE: Duration = Duration::from_secs(3);
 /// Every how many histories a node is restarted.
 const RESTARTED: usize = 5;
 /// The maximum number of requests before a disturbance.
@@ -76,7 +78,9 @@ async fn histories_until_a_failover(
     before_the_last: impl Fn(&Pair),
 ) -> Result<Tally, String> {
     let mut rng = Rng::seeded(seed);
-    let mut run = Run::start(seed, pair.database(number), NODES, None).await;
+    let (data, session_lease) = (pair.database(number), SESSION_LEASE);
+    let options = ServerOptions { data, session_lease, ..ServerOptions::default() };
+    let mut run = Run::start(seed, options, NODES, None).await;
     for at in 1..histories {
         let (sent, node) = (rng.below(SENT_MAX), rng.below(NODES));
         if at % RESTARTED == 0 {
