@@ -200,11 +200,20 @@ mod tests {
     use std::time::Duration;
 
     use kiosque_model::Refusal;
+    use kiosque_testdb::Schema;
 
     use super::*;
     use crate::db::postgres::address::Address;
     use crate::sql::Sql;
     use crate::{explain, statements};
+
+    /// Returns a schema with every table, and a connection to it.
+    async fn opened() -> (Schema, Connection) {
+        let schema = explain::with_tables().await;
+        let address = Arc::new(Address::parse(schema.url()).expect("an address"));
+        let opened = Connection::open(&address, Duration::from_secs(60)).await;
+        (schema, opened.expect("a connection"))
+    }
 
     /// A check, and two statements.
     struct Checked(&'static Sql);
@@ -232,10 +241,7 @@ mod tests {
         static FAILS: Sql =
             Sql::new("FAILS", "select 1 / (2 - n) as row from generate_series(1, 2) n");
         static NO_ROW: Sql = Sql::new("NO_ROW", "select 1 as row where false");
-        let schema = explain::with_tables().await;
-        let address = Arc::new(Address::parse(schema.url()).expect("an address"));
-        let opened = Connection::open(&address, Duration::from_secs(60)).await;
-        let mut connection = opened.expect("a connection");
+        let (_schema, mut connection) = opened().await;
         for is_sharded in [false, true] {
             connection.is_sharded = is_sharded;
             for (check, error) in [(&FAILS, "division by zero"), (&NO_ROW, "TokenInvalid")] {
@@ -272,10 +278,7 @@ mod tests {
 
     #[tokio::test]
     async fn rows_belong_to_their_statements_however_these_are_sent() {
-        let schema = explain::with_tables().await;
-        let address = Arc::new(Address::parse(schema.url()).expect("an address"));
-        let opened = Connection::open(&address, Duration::from_secs(60)).await;
-        let mut connection = opened.expect("a connection");
+        let (_schema, mut connection) = opened().await;
         for is_sharded in [false, true] {
             connection.is_sharded = is_sharded;
             let mut read = Recorded::default();
@@ -287,10 +290,7 @@ mod tests {
     /// Every statement is prepared alone and behind the check, and returns its declared columns.
     #[tokio::test]
     async fn every_statement_compiles() {
-        let schema = explain::with_tables().await;
-        let address = Arc::new(Address::parse(schema.url()).expect("an address"));
-        let opened = Connection::open(&address, Duration::from_secs(60)).await;
-        let connection = opened.expect("a connection");
+        let (_schema, connection) = opened().await;
         let mut all = statements::all().into_iter();
         let check = all.find(|sql| sql.name.ends_with("::scoped::SESSION"));
         let check = check.expect("the session check");
