@@ -160,7 +160,7 @@ impl Connection {
 /// A statement that was sent.
 pub(super) type Sent<'a> = MaybeDone<BoxFuture<'a, Result<RowStream, tokio_postgres::Error>>>;
 
-/// Sends unions of statements, without a statement of another caller between them.
+/// Sends unions of statements without waiting for the answer to any.
 pub(super) async fn send_together<'a>(
     connection: &'a Connection,
     unions: impl IntoIterator<Item = &'a [&'a Bound]>,
@@ -169,21 +169,14 @@ pub(super) async fn send_together<'a>(
     for union in unions {
         let statement = connection.union(union).await?;
         let bulk: Vec<_> = union.iter().map(|one| bulk_columns(one)).collect::<Result<_, _>>()?;
-        let rows = async move {
-            connection.rows_together(&statement.statement, &params_of(union, &bulk)).await
-        };
+        let rows =
+            async move { connection.rows(&statement.statement, &params_of(union, &bulk)).await };
         sent.push(maybe_done(rows.boxed()));
     }
-    // A query is sent when it is first polled.
-    std::future::poll_fn(|context| {
-        let _together = lock_ignoring_poison(&connection.sending);
-        for one in &mut sent {
-            // None is complete before its answer arrives; the waker is registered by then.
-            let _ = one.poll_unpin(context);
-        }
-        std::task::Poll::Ready(())
-    })
-    .await;
+    for one in &mut sent {
+        // A query is sent when it is first polled.
+        let _ = one.now_or_never();
+    }
     Ok(sent)
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::future::poll_fn;
-use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -117,8 +116,6 @@ pub(crate) struct Connection {
     /// The number of warnings from the server.
     warnings: Arc<AtomicU64>,
     failures: Mutex<Failures>,
-    /// Held while statements are sent that must not be interleaved with others.
-    pub(super) sending: Mutex<()>,
     /// The server's timeline ID. It changes with every promotion.
     pub(super) timeline: String,
     /// The server's timeline and its cluster: data that was dumped and restored has the rows of
@@ -209,7 +206,6 @@ impl Connection {
             unions: Mutex::default(),
             warnings,
             failures: Mutex::default(),
-            sending: Mutex::default(),
             wait,
             opened_at: Instant::now(),
             replanned_at_age_ms: AtomicU64::new(
@@ -270,7 +266,7 @@ impl Connection {
         }
         let order = Ordering::Relaxed;
         let mine = self.replanned_at_age_ms.compare_exchange(replanned_at, age_ms, order, order);
-        if mine.is_ok() { self.sent_whole(self.simple("discard plans")).await } else { Ok(()) }
+        if mine.is_ok() { self.simple("discard plans").await } else { Ok(()) }
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -298,7 +294,7 @@ impl Connection {
 
     /// Prepares a statement that is not known to this connection.
     pub(super) async fn prepare(&self, text: &str) -> Result<Statement, Error> {
-        Ok(self.sent_whole(self.client.prepare(text)).await?)
+        Ok(self.client.prepare(text).await?)
     }
 
     /// Runs a statement.
@@ -307,30 +303,7 @@ impl Connection {
         statement: &Statement,
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<RowStream, tokio_postgres::Error> {
-        self.sent_whole(self.rows_together(statement, params)).await
-    }
-
-    /// Runs one of several statements that are sent together. The caller holds `sending` while it
-    /// polls the result.
-    pub(super) async fn rows_together(
-        &self,
-        statement: &Statement,
-        params: &[&(dyn ToSql + Sync)],
-    ) -> Result<RowStream, tokio_postgres::Error> {
         self.client.query_raw(statement, params.iter().copied()).await
-    }
-
-    /// Runs `work`, which sends its statement when it is first polled, without interleaving it with
-    /// statements that are sent together.
-    async fn sent_whole<T>(&self, work: impl Future<Output = T>) -> T {
-        let mut work = pin!(work);
-        let mut is_sent = false;
-        poll_fn(|context| {
-            let _guard = (!is_sent).then(|| lock_ignoring_poison(&self.sending));
-            is_sent = true;
-            work.as_mut().poll(context)
-        })
-        .await
     }
 
     pub(super) async fn simple(&self, text: &str) -> Result<(), Error> {
