@@ -169,7 +169,7 @@ create index device_owners_pages on device_owners (group_no, listed, until_ms, d
 -- it. The device is in the group's scope from since_ms on, and as soon as there are orders. Their
 -- sequence numbers are first_seq to last_seq, without gaps; those up to archived_seq are archived,
 -- and those up to blocked_seq are in blocks. The name is the last one while the group owned the
--- device.
+-- device. `last_change_no` is the last change of an order of the device, in `history`.
 create table ledger (
     group_no bigint not null,
     device_code text not null,
@@ -181,6 +181,8 @@ create table ledger (
     last_active_ms bigint,
     device_name text not null default '',
     blocked_seq bigint not null default 0,
+    last_change_no bigint not null default 0,
+    history bigint not null default 0,
     primary key (group_no, device_code)
 ) /* kept in the order of its key */;
 -- Finds the groups that have orders of a device: its owner, its former owners, and groups that keep

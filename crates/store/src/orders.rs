@@ -42,14 +42,14 @@ statements! {
         group_no, device_code, now_ms, with_history, skip, end, known_change_no, known_history,
         known_archived_seq
     ) -> (PageState, Option<StoredOrder<'_>>) = concat!(
-        "select g.last_change_no, g.history,
+        "select l.last_change_no, l.history,
             case when $with_history then l.first_seq - 1 else l.archived_seq end
                 as before_first_seq,
             l.last_seq, ", order_columns!(), "
-        from ledger l cross join group_changes g
+        from ledger l
         left join orders o on o.group_no = $group_no and o.device_no = l.device_no
-            and o.seq <= case when g.last_change_no = $known_change_no
-                    and g.history = $known_history and l.archived_seq = $known_archived_seq
+            and o.seq <= case when l.last_change_no = $known_change_no
+                    and l.history = $known_history and l.archived_seq = $known_archived_seq
                 then -1 else l.last_seq - $skip end
             and o.seq > case when $with_history and l.last_seq - $end < l.first_seq
                 then l.first_seq - 1
@@ -57,7 +57,6 @@ statements! {
                 then l.archived_seq else l.last_seq - $end end
         where l.group_no = $group_no and l.device_code = $device_code
             and (l.since_ms <= $now_ms or l.last_seq >= l.first_seq)
-            and g.group_no = $group_no
         order by o.seq");
     /// The order with a trade number that started last. The index contains every column of the
     /// ordering; otherwise SQLite would read all orders of the group.

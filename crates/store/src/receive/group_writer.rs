@@ -33,11 +33,12 @@ statements! {
     LEDGERS(group_no) -> LedgerRow = "select l.device_code, l.device_no, l.last_seq, l.blocked_seq
         from {each r: code text}
         cross join ledger l where l.group_no = $group_no and l.device_code = r.code";
-    SET_LEDGER(group_no) = "update ledger set last_seq = r.last_seq,
-            blocked_seq = r.blocked_seq,
+    SET_LEDGER(group_no, history) = "update ledger set last_seq = r.last_seq,
+            blocked_seq = r.blocked_seq, last_change_no = r.last_change_no, history = $history,
             last_active_ms = case when ledger.last_active_ms >= r.active_ms
                 then ledger.last_active_ms else r.active_ms end
-        from {rows r: code text, last_seq bigint, blocked_seq bigint, active_ms bigint}
+        from {rows r: code text, last_seq bigint, blocked_seq bigint, last_change_no bigint,
+            active_ms bigint}
         where ledger.group_no = $group_no and ledger.device_code = r.code";
     CLEAR_TRADE_NO_IN(group_no) = "update orders set trade_no_in = null
         from {rows r: device bigint, seq bigint}
@@ -54,6 +55,8 @@ struct Ledger {
     blocked_seq: i64,
     /// The last activity of the device in the batch; `None` while the batch changes nothing.
     active_ms: Option<i64>,
+    /// The last change of its orders in the batch.
+    last_change_no: i64,
 }
 
 /// One group's part of a batch.
@@ -105,7 +108,9 @@ impl<'a> GroupWriter<'a> {
             write.all_of(&HOLDERS, &numbers, &of_group),
             write.each_of(&LEDGERS, &codes, &of_group, |row| {
                 let LedgerRow { device_code: code, device_no, last_seq, blocked_seq } = row.read()?;
-                ledgers.insert(device_no, Ledger { code, last_seq, blocked_seq, active_ms: None });
+                let (active_ms, last_change_no) = (None, 0);
+                let ledger = Ledger { code, last_seq, blocked_seq, active_ms, last_change_no };
+                ledgers.insert(device_no, ledger);
                 Ok(())
             }),
             ChangeCounter::read(write, group, batch.history),
@@ -233,7 +238,7 @@ impl<'a> GroupWriter<'a> {
             return Ok((stored, OrderOutcome::Deferred));
         }
         self.update_holders(order.order_id.as_str(), stored.trade_no_in.as_deref(), &new);
-        let blocked_seq = self.ledger_of(ownership.device, order)?.blocked_seq;
+        let blocked_seq = self.changed(ownership.device, order)?.blocked_seq;
         if new.seq <= blocked_seq && new.trade_start != stored.trade_start {
             self.blocks.insert(ownership.device, new.seq);
         }
@@ -252,7 +257,7 @@ impl<'a> GroupWriter<'a> {
         self.count_sale(ownership.device, order.sale.as_ref());
         self.refunding += i64::from(new.is_refunding()) - i64::from(stored.is_refunding());
         let kind = stored.pending.map_or(WriteKind::Update, |(kind, _)| kind);
-        let pending = Some((kind, self.next_change()));
+        let pending = Some((kind, self.last_change));
         Ok((OrderState { pending, ..new }, OrderOutcome::Updated))
     }
 
@@ -271,14 +276,14 @@ impl<'a> GroupWriter<'a> {
     fn insert(&mut self, one: &OwnedOrder<'a>) -> Result<(), Error> {
         let order = one.order;
         let device = one.ownership.device;
-        let ledger = self.ledger_of(device, order)?;
+        let ledger = self.changed(device, order)?;
         ledger.last_seq += 1;
         let seq = ledger.last_seq;
         let order_id = order.order_id.as_str();
         if let Some(number) = &order.trade_no_in {
             self.holders.insert(number.as_str().to_owned(), Some(order_id.to_owned()));
         }
-        let state = OrderState::new(one, seq, self.next_change());
+        let state = OrderState::new(one, seq, self.last_change);
         self.refunding += i64::from(state.is_refunding());
         self.orders.insert(Cow::Borrowed(order_id), state);
         self.count_sale(device, order.sale.as_ref());
@@ -292,12 +297,14 @@ impl<'a> GroupWriter<'a> {
         }
     }
 
-    /// Returns the ledger of an order's device, with the order recorded as activity at the start of
-    /// its trade.
-    fn ledger_of(&mut self, device: DeviceNo, order: &Incoming) -> Result<&mut Ledger, Error> {
+    /// Assigns the next change number to an order. Returns the ledger of its device, with the
+    /// change, and with the start of the trade as activity.
+    fn changed(&mut self, device: DeviceNo, order: &Incoming) -> Result<&mut Ledger, Error> {
         let active_ms = order.trade_start.0.min(self.batch.options.now.0);
         let ledger = self.ledgers.get_mut(&device).ok_or(Error::Gone)?;
         ledger.active_ms = ledger.active_ms.max(Some(active_ms));
+        self.last_change += 1;
+        ledger.last_change_no = self.last_change;
         Ok(ledger)
     }
 
@@ -306,15 +313,11 @@ impl<'a> GroupWriter<'a> {
         (self.last_change > self.counter.last_change_no).then_some(self.last_change)
     }
 
-    fn next_change(&mut self) -> i64 {
-        self.last_change += 1;
-        self.last_change
-    }
-
     /// Writes the changes, with records packed with a dictionary; the statements are pipelined.
     /// Returns the number of records.
     pub(super) async fn write(&mut self, dictionary: &Dictionary) -> Result<i64, Error> {
         let (write, group) = (self.batch.write, [self.group.into()]);
+        let group_and_history = [self.group.into(), self.batch.history.into()];
         let orders = self.orders.iter();
         let mut pending: Vec<_> =
             orders.filter_map(|(id, state)| Some((state.pending?, id, state))).collect();
@@ -333,8 +336,13 @@ impl<'a> GroupWriter<'a> {
         };
         self.ledgers.retain(|_, ledger| ledger.active_ms.is_some());
         let ledgers = self.ledgers.values().map(|ledger| {
-            let (code, blocked_seq) = (ledger.code.as_str(), blocked_seq(ledger.last_seq));
-            [code.into(), ledger.last_seq.into(), blocked_seq.into(), ledger.active_ms.into()]
+            [
+                ledger.code.as_str().into(),
+                ledger.last_seq.into(),
+                blocked_seq(ledger.last_seq).into(),
+                ledger.last_change_no.into(),
+                ledger.active_ms.into(),
+            ]
         });
         let mut sums = std::mem::take(&mut self.sums);
         // First, so that a number is free before another order gets it.
@@ -343,7 +351,7 @@ impl<'a> GroupWriter<'a> {
             biased;
             write_of(WriteKind::Insert),
             write_of(WriteKind::Update),
-            write.execute_each(&SET_LEDGER, ledgers, &group),
+            write.execute_each(&SET_LEDGER, ledgers, &group_and_history),
             self.write_change_counter(),
             sums.write(write, self.group),
         )?;
