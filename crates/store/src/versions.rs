@@ -39,11 +39,21 @@ statements! {
         where a.goods_id = r.goods and o.device_no = a.device_no and o.until_ms > $now_ms";
 }
 
+/// Not the version of any lists.
+const NO_VERSION: i64 = -1;
+
 impl Versions {
     /// Returns whether lists of the group's devices are the same, at times when no move of a device
     /// is pending.
     pub(crate) fn has_lists_of(&self, other: &Versions) -> bool {
         self.fleet == other.fleet
+    }
+
+    /// Returns the version of the lists that a cached value has. A statement that receives it
+    /// returns no rows while it is the group's version, so that a value that is no longer valid is
+    /// replaced in the round trip in which it is compared.
+    pub(crate) fn known_lists(cached: Option<&Versions>) -> i64 {
+        cached.map_or(NO_VERSION, |versions| versions.fleet)
     }
 
     /// Returns whether no move of a device is pending at a time.

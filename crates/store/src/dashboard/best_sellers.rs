@@ -56,9 +56,6 @@ impl Reports<'_> {
         let presumed = presumed_group(self.0, &claim, query.group.as_ref());
         let hinted = presumed.map(|group| self.0.best_seller_hints.get(group));
         let mut goods: BTreeSet<String> = hinted.into_iter().flatten().collect();
-        let is_cached = codes.is_none();
-        let presumed = presumed.filter(|_| is_cached);
-        let mut prices = presumed.and_then(|group| self.cached_prices(group, now));
         loop {
             let ids: Vec<&str> = goods.iter().map(String::as_str).collect();
             let about = |group: HintedGroup, devices: &Devices| {
@@ -66,19 +63,17 @@ impl Reports<'_> {
                     let sales = device_sums::by_product(devices, &ids, range, group);
                     (sales, sums::products_in_parts(range, group, &self.0.dictionaries))
                 });
+                let is_of_group = codes.is_none();
+                let prices = is_of_group.then(|| self.cached_prices(group, &ids, now)).flatten();
                 let today = self.0.zone.day_of(now);
-                let goods = goods::of(&ids, codes.as_deref(), prices.clone(), (today, now), group);
-                let versions = is_cached.then(|| versions(group));
-                (sales, (goods, versions))
+                let goods = goods::of(&ids, codes.as_deref(), prices, (today, now), group);
+                (sales, (goods, is_of_group.then(|| versions(group))))
             };
-            let (scope, devices, (sales, (of_goods, versions))) =
+            let (scope, devices, (sales, (mut of_goods, versions))) =
                 self.scoped_to_devices(&claim, &query, about).await?;
-            let (group, versions) = (scope.group(), versions.flatten());
-            if prices.take_if(|prices| !prices.hold(group, versions.as_ref())).is_some() {
-                continue;
-            }
-            if is_cached {
-                self.cache_prices((group, versions), now, (&ids, &of_goods));
+            let group = scope.group();
+            if let Some(versions) = versions.flatten() {
+                self.cache_prices(&mut of_goods, (group, versions), &ids, now);
             }
             let Some((sums, parts)) = sales.filter(|_| of_goods.has_visible_device()) else {
                 return Ok(Vec::new());

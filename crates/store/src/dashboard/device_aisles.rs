@@ -11,15 +11,19 @@ use super::{DashboardQuery, DevicePart, DevicesRead};
 use crate::cache::Key;
 use crate::db::{Bound, Reading};
 use crate::error::{Error, Refused};
-use crate::scoped::{HintedGroup, presumed_group, scoped};
+use crate::scoped::{HintedGroup, scoped};
 use crate::sql::{Row, statements};
 use crate::versions::{Versions, versions};
 use crate::views::Reports;
 
 statements! {
-    AISLES(group_no, now_ms, after, size) -> (&str, &str) = "select o.device_code, t.element
-        from device_owners o join aisle_texts t on t.device_no = o.device_no
-        where o.group_no = $group_no and o.device_code > $after and o.since_ms <= $now_ms
+    /// No devices if the caller knows them in this version.
+    AISLES(group_no, now_ms, after, size, known_fleet) -> (&str, &str) = "select
+            o.device_code, t.element
+        from group_changes c cross join device_owners o
+        join aisle_texts t on t.device_no = o.device_no
+        where c.group_no = $group_no and c.fleet <> $known_fleet
+            and o.group_no = $group_no and o.device_code > $after and o.since_ms <= $now_ms
             and o.until_ms > $now_ms and o.listed
         order by o.device_code limit $size";
     AISLES_OF(group_no, now_ms) -> (&str, &str) = "select o.device_code, t.element
@@ -72,21 +76,23 @@ impl Reports<'_> {
     ) -> Result<DevicesRead, Refused> {
         let (filter, now) = (query.group.as_ref(), claim.now);
         let DevicePart { after, size, most_bytes } = part;
-        let group = presumed_group(self.0, &claim, filter);
         let key = |group| Key::Aisles(group, after.clone(), [size, most_bytes]);
-        let cached = group.and_then(|group| self.0.cache.get::<CachedPart>(&key(group)));
-        if let Some(cached) = cached.filter(|cached| cached.versions.is_settled(now)) {
-            let (scope, present) = scoped(self.0, &claim, filter, versions).await?;
-            let is_present = present.is_some_and(|present| present.has_lists_of(&cached.versions));
-            if is_present && group == Some(scope.group()) {
-                return Ok(cached.read.clone());
-            }
-        }
         let about = |group: HintedGroup| {
-            let params = [group.into(), now.into(), after.as_str().into(), size.into()];
-            (versions(group), elements(Bound::new(&AISLES, params), most_bytes))
+            let cached = self.0.cache.get::<CachedPart>(&key(group.number()));
+            let cached = cached.filter(|cached| cached.versions.is_settled(now));
+            let known = Versions::known_lists(cached.as_deref().map(|cached| &cached.versions));
+            let after = after.as_str().into();
+            let params = [group.into(), now.into(), after, size.into(), known.into()];
+            let aisles = elements(Bound::new(&AISLES, params), most_bytes);
+            ((versions(group), Reading::of(cached)), aisles)
         };
-        let (scope, (versions, mut elements)) = scoped(self.0, &claim, filter, about).await?;
+        let (scope, ((versions, cached), mut elements)) =
+            scoped(self.0, &claim, filter, about).await?;
+        if let Some((cached, versions)) = cached.zip(versions.as_ref())
+            && cached.versions.has_lists_of(versions)
+        {
+            return Ok(cached.read.clone());
+        }
         // It may be cached.
         elements.json.shrink_to_fit();
         let next = (elements.devices >= size).then(|| elements.last());

@@ -15,24 +15,26 @@ use super::device_part::PartElements;
 use super::filter::rows_of;
 use super::{DashboardQuery, DevicePart, DevicesRead};
 use crate::cache::Key;
-use crate::db::Bound;
+use crate::db::{Bound, Reading};
 use crate::devices::{self, Device, DeviceQuery, DeviceRow, OnlineSince, devices_of};
 use crate::error::{Error, Refused};
 use crate::hints::GroupFilter;
 use crate::json_records::{JsonRecords, put_json};
-use crate::scoped::{HintedGroup, presumed_group, scoped};
+use crate::scoped::{HintedGroup, scoped};
 use crate::sql::statements;
 use crate::versions::{Versions, versions};
 use crate::views::Reports;
 use texts::{DeviceText, DeviceTexts};
 
 statements! {
-    /// No devices if there are more than `$most`, or if some may be moved later.
-    DEVICES(group_no, now_ms, most) -> DeviceRow<'_> = "select
+    /// No devices if there are more than `$most`, if some may be moved later, or if the caller
+    /// knows them in this version.
+    DEVICES(group_no, now_ms, most, known_fleet) -> DeviceRow<'_> = "select
             d.device_no, d.device_code, d.device_name, d.device_model, d.address,
             d.total_curr_stock, l.last_active_ms, d.created_at_ms
         from group_changes c cross join device_owners o cross join devices d cross join ledger l
         where c.group_no = $group_no and c.devices <= $most and c.devices_from_ms <= $now_ms
+            and c.fleet <> $known_fleet
             and o.group_no = $group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
             and o.listed and d.device_no = o.device_no
             and l.group_no = $group_no and l.device_code = o.device_code
@@ -121,11 +123,8 @@ impl Reports<'_> {
             }
         };
         let place = |devices: &DeviceTexts| devices.part(&part);
-        let mut active = self.cached_devices(&claim, filter, place).await?;
-        if active.is_none() && part.after.is_empty() {
-            active = self.load_profile(&claim, filter, DEVICES_MAX).await?;
-        }
-        if let Some(mut active) = active {
+        let most = part.after.is_empty().then_some(DEVICES_MAX);
+        if let Some(mut active) = self.profile(&claim, filter, place, most).await? {
             active.place.end = active.place.end.min(active.place.start.saturating_add(part.size));
             let mut elements = PartElements::default();
             active.devices().for_each(|(device, last)| add(&mut elements, device, last));
@@ -180,71 +179,69 @@ impl Reports<'_> {
         online: OnlineSince,
         request: DeviceQuery,
     ) -> Result<(i64, JsonRecords), Refused> {
-        let (filter, is_plain) = (request.group.clone(), request.is_plain());
-        if is_plain {
+        let filter = request.group.clone();
+        // On PostgreSQL, a page has one round trip, also after the devices have changed.
+        let is_cached = request.is_plain() && !self.0.db.sends_ahead();
+        if is_cached {
             let place = |devices: &DeviceTexts| Some(devices.page(request.page));
-            if let Some(active) = self.cached_devices(&claim, filter.as_ref(), place).await? {
+            if let Some(active) = self.profile(&claim, filter.as_ref(), place, None).await? {
                 return active.records(online);
             }
         }
         let skipped = request.page.skip();
         let page = self.read_device_page(claim.clone(), online, request).await?;
-        // On PostgreSQL, a request has one round trip.
-        let loads = is_plain && !self.0.db.sends_ahead();
         let is_late = skipped >= LOADED_BY_PAGES_MAX;
         let most = if is_late { LOADED_BY_LATE_PAGES_MAX } else { LOADED_BY_PAGES_MAX };
-        if loads && (1..=most).contains(&page.0) {
+        if is_cached && (1..=most).contains(&page.0) {
             // This page has been read, so that a failure only costs the later ones.
-            let _ = self.load_profile(&claim, filter.as_ref(), most).await;
+            let _ = self.profile(&claim, filter.as_ref(), |_| None, Some(most)).await;
         }
         Ok(page)
     }
 
-    /// Returns devices of the cached profile of a group with their last activity, if it is valid.
-    async fn cached_devices(
+    /// Returns devices of the profile of a group with their last activity, and caches it. A profile
+    /// that is not cached, or not valid any more, is read if `most` is given, unless the group has
+    /// more devices or a move of one is pending.
+    async fn profile(
         self,
         claim: &Claim,
         filter: Option<&GroupFilter>,
-        place: impl FnOnce(&DeviceTexts) -> Option<Range<usize>>,
+        place: impl Fn(&DeviceTexts) -> Option<Range<usize>>,
+        most: Option<i64>,
     ) -> Result<Option<WithActivity>, Refused> {
-        let group = presumed_group(self.0, claim, filter);
-        let cached = group.and_then(|group| self.0.cache.get::<GroupProfile>(&Key::Profile(group)));
-        let cached = cached.filter(|profile| profile.versions.is_settled(claim.now));
-        let place = cached.as_deref().and_then(|profile| place(&profile.devices));
-        let Some((profile, place)) = cached.zip(place) else { return Ok(None) };
-        let (after, last) = profile.devices.bounds(&place);
         let about = |group: HintedGroup| {
-            let active = Bound::new(&LAST_ACTIVE, [group.into(), after.into(), last.into()]);
-            (versions(group), active.all())
+            let cached = self.0.cache.get::<GroupProfile>(&Key::Profile(group.number()));
+            let cached = cached.filter(|profile| profile.versions.is_settled(claim.now));
+            let cached = cached.and_then(|profile| Some((place(&profile.devices)?, profile)));
+            let known = Versions::known_lists(cached.as_ref().map(|(_, cached)| &cached.versions));
+            let active = cached.as_ref().map(|(place, profile)| {
+                let (after, last) = profile.devices.bounds(place);
+                Bound::new(&LAST_ACTIVE, [group.into(), after.into(), last.into()]).all()
+            });
+            let devices = most.map(|most| {
+                let params = [group.into(), claim.now.into(), most.into(), known.into()];
+                let add = |(texts, last_active): &mut Texts, device: Device<'_>| {
+                    last_active.push(device.row.last_active_ms);
+                    texts.add(device)
+                };
+                devices_of(self.0, group, Bound::new(&DEVICES, params), Texts::default(), add)
+            });
+            (versions(group), ((Reading::of(cached), active), devices))
         };
-        let (scope, (present, active)) = scoped(self.0, claim, filter, about).await?;
-        let is_present = present.is_some_and(|now| now.has_lists_of(&profile.versions));
-        if !is_present || scope.group() != profile.group {
+        let (scope, (versions, ((cached, active), devices))) =
+            scoped(self.0, claim, filter, about).await?;
+        let Some(versions) = versions else { return Ok(None) };
+        if let Some((place, profile)) = cached
+            && profile.versions.has_lists_of(&versions)
+        {
+            let active = active.unwrap_or_default();
+            let last_active = self.last_active(&profile, place.clone(), active);
+            return Ok(last_active.map(|last_active| WithActivity { profile, place, last_active }));
+        }
+        let (devices, last_active) = devices.map(|(_, texts)| texts).unwrap_or_default();
+        if last_active.is_empty() {
             return Ok(None);
         }
-        let last_active = self.last_active(&profile, place.clone(), active);
-        Ok(last_active.map(|last_active| WithActivity { profile, place, last_active }))
-    }
-
-    /// Reads and caches the profile of a group, unless it has more than `most` devices or a move of
-    /// one is pending.
-    async fn load_profile(
-        self,
-        claim: &Claim,
-        filter: Option<&GroupFilter>,
-        most: i64,
-    ) -> Result<Option<WithActivity>, Refused> {
-        let about = |group: HintedGroup| {
-            let devices = Bound::new(&DEVICES, [group.into(), claim.now.into(), most.into()]);
-            let add = |(texts, last_active): &mut Texts, device: Device<'_>| {
-                last_active.push(device.row.last_active_ms);
-                texts.add(device)
-            };
-            (versions(group), devices_of(self.0, group, devices, Texts::default(), add))
-        };
-        let (scope, (versions, (_, texts))) = scoped(self.0, claim, filter, about).await?;
-        let (devices, last_active) = texts;
-        let Some(versions) = versions.filter(|_| !last_active.is_empty()) else { return Ok(None) };
         let (group, size) = (scope.group(), devices.size());
         let profile = Arc::new(GroupProfile { group, versions, devices });
         self.0.cache.insert(Key::Profile(group), size, Arc::clone(&profile));

@@ -17,7 +17,7 @@ use kiosque_testkit::{NOW, TestData, TestStore, open_options};
 use super::relay::Relay;
 
 /// The names of the requests that are no reports. A request and its query are apart by a comma.
-const LISTS: [&str; 16] = [
+const LISTS: [&str; 17] = [
     "session",
     "order page",
     "order page, with history",
@@ -34,6 +34,7 @@ const LISTS: [&str; 16] = [
     "device page, of a code",
     "device page, of a name",
     "devices of a group",
+    "online devices",
 ];
 /// The names of the reports, and of their queries.
 const REPORTS: [&str; 6] = [
@@ -110,11 +111,14 @@ impl Requests {
                 store.orders().changes(claim, query, totals).await.map(drop)
             }
             "device page" => {
-                store.reports().read_device_page(claim, online, devices(query)).await.map(drop)
+                store.reports().device_page(claim, online, devices(query)).await.map(drop)
             }
             "devices of a group" => {
                 let visit = |(): &mut (), _: Device<'_>| Ok(());
                 store.reports().each_device(claim, &all(), &first_part(), visit).await
+            }
+            "online devices" => {
+                store.reports().online_devices(claim, all(), first_part(), online).await.map(drop)
             }
             "summary" => store.reports().summary(claim, online, report(query)).await.map(drop),
             "sales trend" => store.reports().sales_trend(claim, report(query)).await.map(drop),

@@ -40,9 +40,13 @@ statements! {
                 where t.currency = p.currency and t.day <= $day order by t.day desc limit 1
             ) as usd_per_unit_e12
         from {rows r: goods text} cross join products p where p.goods_id = r.goods";
-    LOWEST_PRICES(group_no, now_ms) -> (&str, Minor) = "select a.goods_id, min(a.price)
-        from {rows r: goods text} cross join device_owners o cross join aisles a
-        where o.group_no = $group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
+    /// No prices if the caller knows them in this version.
+    LOWEST_PRICES(group_no, now_ms, known_fleet) -> (&str, Minor) = "select
+            a.goods_id, min(a.price)
+        from {rows r: goods text} cross join group_changes c cross join device_owners o
+        cross join aisles a
+        where c.group_no = $group_no and c.fleet <> $known_fleet
+            and o.group_no = $group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
             and o.listed and a.goods_id = r.goods and a.device_no = o.device_no and a.enabled
         group by a.goods_id";
     PRICES_OF_DEVICES(group_no, now_ms) -> (&str, Minor) = "select a.goods_id, a.price
@@ -62,46 +66,44 @@ statements! {
 /// The lowest prices of some goods in a group, `None` if no enabled aisle has a price.
 #[derive(Debug)]
 pub(super) struct LowestPrices {
-    group: GroupNo,
     versions: Versions,
     by_goods: HashMap<String, Option<Minor>>,
 }
 
-impl LowestPrices {
-    /// Returns whether these are the prices of a group with these versions.
-    pub(super) fn hold(&self, group: GroupNo, versions: Option<&Versions>) -> bool {
-        self.group == group && versions.is_some_and(|now| now.has_lists_of(&self.versions))
-    }
-}
-
 impl Reports<'_> {
-    /// Returns the cached prices of a group, if any.
-    pub(super) fn cached_prices(self, group: GroupNo, now: UnixMs) -> Option<Arc<LowestPrices>> {
-        let cached = self.0.cache.get::<LowestPrices>(&Key::Prices(group));
-        cached.filter(|prices| prices.versions.is_settled(now))
+    /// Returns the cached prices of goods in a group, if all are cached.
+    pub(super) fn cached_prices(
+        self,
+        group: HintedGroup,
+        ids: &[&str],
+        now: UnixMs,
+    ) -> Option<Arc<LowestPrices>> {
+        let cached = self.0.cache.get::<LowestPrices>(&Key::Prices(group.number()))?;
+        let has_all = ids.iter().all(|id| cached.by_goods.contains_key(*id));
+        (has_all && cached.versions.is_settled(now)).then_some(cached)
     }
 
-    /// Caches the prices that were looked up, unless a move of a device is pending.
+    /// Keeps the cached prices of goods if they are valid. Otherwise caches those that were read,
+    /// unless a move of a device is pending.
     pub(super) fn cache_prices(
         self,
-        (group, versions): (GroupNo, Option<Versions>),
+        goods: &mut Goods,
+        (group, versions): (GroupNo, Versions),
+        ids: &[&str],
         now: UnixMs,
-        looked_up: (&[&str], &Goods),
     ) {
-        let Some(versions) = versions.filter(|versions| versions.is_settled(now)) else { return };
-        let (ids, goods) = looked_up;
-        if goods
-            .cached_prices
-            .as_ref()
-            .is_some_and(|cached| ids.iter().all(|id| cached.by_goods.contains_key(*id)))
-        {
+        goods.cached_prices.take_if(|cached| !cached.versions.has_lists_of(&versions));
+        if goods.cached_prices.is_some() || !versions.is_settled(now) {
             return;
         }
         let by_goods: HashMap<String, Option<Minor>> =
             ids.iter().map(|id| ((*id).to_owned(), goods.lowest_price(id))).collect();
         let size = by_goods.keys().map(|id| id.len() + size_of::<(String, Option<Minor>)>()).sum();
-        let prices = LowestPrices { group, versions, by_goods };
-        self.0.cache.insert(Key::Prices(group), size, Arc::new(prices));
+        self.0.cache.insert(
+            Key::Prices(group),
+            size,
+            Arc::new(LowestPrices { versions, by_goods }),
+        );
     }
 }
 
@@ -125,8 +127,8 @@ struct Product {
     rate: Option<Rate>,
 }
 
-/// Reads the names and prices of goods, except for cached prices. With the codes of a filter, only
-/// its devices count for prices.
+/// Reads the names and prices of goods, except for cached prices that are valid. With the codes of
+/// a filter, only its devices count for prices, and none are cached.
 pub(super) fn of(
     goods: &[&str],
     codes: Option<&[&str]>,
@@ -134,31 +136,23 @@ pub(super) fn of(
     (today, now): (Day, UnixMs),
     group: HintedGroup,
 ) -> Reading<Goods> {
-    let without_price: Vec<&str> = goods
-        .iter()
-        .copied()
-        .filter(|id| cached_prices.as_ref().is_none_or(|prices| !prices.by_goods.contains_key(*id)))
-        .collect();
-    let of_group = || [group.into(), now.into()];
     let ids = || rows_of(goods);
+    let known = Versions::known_lists(cached_prices.as_deref().map(|cached| &cached.versions));
     let products = Bound::new(&PRODUCTS, [today.into()]).with_rows(ids());
     let names = Bound::new(&NAMES_OF_SALES, [group.into()]).with_rows(ids());
     let goods = Reading::of(Goods { cached_prices, ..Goods::default() });
     let goods = match codes {
         None => {
-            let goods =
-                goods.then(bind_listed_count(group, now), |goods: &mut Goods, row: &Row<'_>| {
-                    goods.devices = row.read()?;
-                    Ok(())
-                });
-            if without_price.is_empty() {
-                goods
-            } else {
-                let ids = rows_of(&without_price);
-                goods.then(Bound::new(&LOWEST_PRICES, of_group()).with_rows(ids), Goods::add_price)
-            }
+            let params = [group.into(), now.into(), known.into()];
+            let prices = Bound::new(&LOWEST_PRICES, params).with_rows(ids());
+            let count = |goods: &mut Goods, row: &Row<'_>| {
+                goods.devices = row.read()?;
+                Ok(())
+            };
+            goods.then(bind_listed_count(group, now), count).then(prices, Goods::add_price)
         }
         Some(codes) => {
+            let of_group = || [group.into(), now.into()];
             let of_codes = |sql| Bound::new(sql, of_group()).with_rows(rows_of(codes));
             let count = |goods: &mut Goods, _: &Row<'_>| {
                 goods.devices += 1;
@@ -191,8 +185,10 @@ impl Goods {
     }
 
     fn lowest_price(&self, goods_id: &str) -> Option<Minor> {
-        let cached = self.cached_prices.as_ref().and_then(|prices| prices.by_goods.get(goods_id));
-        cached.copied().unwrap_or_else(|| self.lowest_prices.get(goods_id).copied())
+        match &self.cached_prices {
+            Some(cached) => cached.by_goods.get(goods_id).copied().flatten(),
+            None => self.lowest_prices.get(goods_id).copied(),
+        }
     }
 
     fn add_product(&mut self, row: &Row<'_>) -> Result<(), Error> {
