@@ -247,7 +247,7 @@ impl TestServer {
     /// The fleet has errors, or the store failed.
     pub async fn apply(&self, fleet: impl AsRef<str>) -> Result<Applied, ApplyError> {
         let fleet = fleet::parse(fleet.as_ref(), Format::Toml, self.store.zone())
-            .map_err(|faults| faults.of_file().into_iter().map(Into::into).collect())
+            .map_err(|errors| errors.of_file().into_iter().map(Into::into).collect())
             .map_err(ApplyError::Invalid)?;
         let by = ActedBy::command(self.now());
         fleet::apply(&self.store, fleet, (&self.clock.clock(), &Entropy::system()), by).await

@@ -93,7 +93,7 @@ fn fuzz(target: &str, seconds: u64) -> Result<(bool, String)> {
     let status = child.wait()?;
     Ok(match done {
         Some(text) if status.success() => (true, format!("{text}, clean")),
-        _ => (false, format!("FINDING or fault ({status})")),
+        _ => (false, format!("FINDING or failure ({status})")),
     })
 }
 

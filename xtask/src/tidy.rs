@@ -167,7 +167,7 @@ mod tests {
 
     /// Each rule is reached from `check`; the rules' own tests know their corners.
     #[test]
-    fn a_planted_fault_of_each_rule_is_found() {
+    fn a_planted_violation_of_each_rule_is_found() {
         let planted = [
             ("crates/server/src/utils.rs", "", "name"),
             ("crates/server/src/a.rs", &"// x\n".repeat(601), "file has 601 lines"),

@@ -179,11 +179,11 @@ fn failed(failure: Failure, form: &Form<'_>, request_id: &str) -> Response<Conte
 /// Renders a refused call of the operator (RFC 9457).
 fn problem(failure: Failure, request_id: &str) -> Vec<u8> {
     let (status, reason) = (failure.status(), failure.reason().into_owned());
-    let (detail, faults, orders) = match failure {
+    let (detail, errors, orders) = match failure {
         Failure::System(SystemFailure { is_disclosed, cause, orders, .. }) => {
             (if is_disclosed { format!("{reason} ({cause})") } else { reason }, Vec::new(), orders)
         }
-        Failure::Denied(_, _, Errors(faults)) => (reason, faults, None),
+        Failure::Denied(_, _, Errors(errors)) => (reason, errors, None),
         _ => (reason, Vec::new(), None),
     };
     let problem = Problem {
@@ -192,7 +192,7 @@ fn problem(failure: Failure, request_id: &str) -> Vec<u8> {
         status: status.as_u16(),
         detail: detail.into(),
         request_id: request_id.to_owned(),
-        faults,
+        faults: errors,
         orders,
     };
     // Texts and numbers can always be written.

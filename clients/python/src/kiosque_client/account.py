@@ -118,8 +118,8 @@ class Account:
             try:
                 answer = self._transport.send(path, body, held.token, self._timing.timeout + wait)
                 envelope = envelope_of(path, answer)
-            except (NoAnswer, ServerFailed) as fault:
-                return fault
+            except (NoAnswer, ServerFailed) as failure:
+                return failure
             if envelope.is_success:
                 return (envelope.data,)
             error = envelope.error()

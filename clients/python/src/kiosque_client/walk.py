@@ -47,12 +47,12 @@ class OrderWalk:
         while self._total != self._read_to:
             asked = self._next_page()
             page = self._read(*asked)
-            fault = self._fault(page)
-            if fault:
+            error = self._error(page)
+            if error:
                 # One answer may be wrong; a list that has changed is wrong each time.
                 suspects += 1
                 if suspects > SUSPECT_MAX:
-                    raise ListChanged(f"{self.device}: {fault}")
+                    raise ListChanged(f"{self.device}: {error}")
                 continue
             suspects = 0
             if page["size"] < asked[1]:
@@ -78,7 +78,7 @@ class OrderWalk:
         pages = -(-left // self._size)
         return pages, -(-left // pages)
 
-    def _fault(self, page: OrderPage) -> str | None:
+    def _error(self, page: OrderPage) -> str | None:
         """Returns what is wrong with a page; `None` if it continues what was read."""
         total, rows = page["total"], page["records"]
         highest = max(total - (page["current"] - 1) * page["size"], 0)

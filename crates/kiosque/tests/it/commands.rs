@@ -64,7 +64,7 @@ fn apply_prints_its_changes_and_a_repetition_changes_nothing() {
 }
 
 #[test]
-fn apply_names_every_fault_and_applies_nothing() {
+fn apply_names_every_error_and_applies_nothing() {
     let sandbox = sandbox();
     let mut shown = String::new();
     for fleet in [

@@ -91,7 +91,7 @@ fn init_creates_data_in_a_time_zone_once() {
 /// The first apply decides the time zone, so one that applies nothing leaves nothing, whether its
 /// fleet cannot be read or refers to entries that do not exist. All errors are reported together.
 #[test]
-fn a_first_fleet_with_faults_creates_no_data() {
+fn a_first_fleet_with_errors_creates_no_data() {
     let sandbox = KIOSQUE.sandbox();
     let west = "name = \"X\"\ngroup = \"west\"\n";
     let aisle = "name = \"X\"\n[[device.aisle]]\ncode = \"1\"\nproduct = \"cola\"\nprice = 5\n";

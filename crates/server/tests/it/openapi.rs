@@ -240,7 +240,7 @@ async fn known_values_are_in_the_enumerations() {
 
 /// Answers that the document does not describe are violations.
 #[test]
-fn faults_are_found() {
+fn answers_that_differ_from_the_document_are_found() {
     let document = Document(integrator::document(integrator::DEFAULT_SERVER));
     let schema = document.answer(kiosque_testkit::DEVICES_PATH, "200");
     let data = json!({"total": 0, "current": 1, "size": 10, "records": []});

@@ -244,7 +244,7 @@ impl Sqlite {
                 })
             })
         };
-        if on_blocking_pool(check).await.is_ok_and(|faults| faults.is_empty()) {
+        if on_blocking_pool(check).await.is_ok_and(|errors| errors.is_empty()) {
             self.files.forget_damage();
         }
     }
