@@ -26,7 +26,7 @@ pub struct AuditFilter {
     /// The largest number of entries, 100 by default.
     #[schemars(with = "Option<i64>", range(min = 1, max = 1_000))]
     pub limit: Option<String>,
-    /// `next` of the page before; empty or absent for the first page.
+    /// `next` of the previous page; empty or absent for the first page.
     pub cursor: Option<String>,
 }
 
@@ -66,7 +66,7 @@ pub struct AuditEntry {
     pub count: i64,
     /// The reason of a refusal or of the end of a session, or the changes that were made, as text.
     pub detail: Option<String>,
-    /// The same as fields; null without any.
+    /// The content of `detail` as fields; null without any.
     pub details: Option<AuditDetails>,
     /// The session that the event ended.
     pub replaced: Option<ReplacedSession>,

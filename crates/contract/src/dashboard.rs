@@ -326,11 +326,11 @@ impl Example for DeviceProfile<'_> {
 pub struct OnlineDevices<'a> {
     /// The devices that the group owns now.
     pub total_count: i64,
-    /// Those that are online.
+    /// The number of online devices.
     pub online_count: i64,
-    /// Those that are not.
+    /// The number of offline devices.
     pub offline_count: i64,
-    /// All of them, by code.
+    /// All devices, by code.
     pub list: Vec<OnlineDevice<'a>>,
 }
 

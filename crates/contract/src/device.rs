@@ -47,7 +47,7 @@ pub struct DeviceRecord<'a> {
     pub device_name: Cow<'a, str>,
     /// The group that owns it now.
     pub group_id: Cow<'a, str>,
-    /// That group's name.
+    /// The name of that group.
     pub group_name: Cow<'a, str>,
     /// Its model; may be empty.
     pub device_model: Cow<'a, str>,

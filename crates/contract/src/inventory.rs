@@ -60,13 +60,13 @@ pub struct LastBackup {
     pub orders: i64,
 }
 
-/// A part of a list, in the order of its key.
+/// A page of a list, in the order of its key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "{T}List")]
 pub struct Listed<T> {
     /// The entries.
     pub entries: Vec<T>,
-    /// `cursor` of the next part; null in the last one.
+    /// `cursor` of the next page; null on the last page.
     pub next: Option<String>,
 }
 
@@ -284,7 +284,7 @@ pub struct ListFilter {
     /// The largest number of entries, 100 by default.
     #[schemars(with = "Option<i64>", range(min = 1, max = 1_000))]
     pub limit: Option<String>,
-    /// `next` of the part before; empty or absent for the first part.
+    /// `next` of the previous page; empty or absent for the first page.
     pub cursor: Option<String>,
 }
 
@@ -298,7 +298,7 @@ pub struct DeviceListFilter {
     /// The largest number of entries, 100 by default.
     #[schemars(with = "Option<i64>", range(min = 1, max = 1_000))]
     pub limit: Option<String>,
-    /// `next` of the part before; empty or absent for the first part.
+    /// `next` of the previous page; empty or absent for the first page.
     pub cursor: Option<String>,
 }
 
@@ -320,19 +320,18 @@ pub struct OrderListFilter {
     /// `refunding`, `refunded`.
     #[schemars(length(min = 1))]
     pub payment: Option<String>,
-    /// Only orders that count at this time or later: sales at their payment, all others at the
-    /// start of the trade. RFC 3339, or a date or `yyyy-MM-dd HH:mm:ss` in the platform's time
-    /// zone.
+    /// Only orders from this time on: sales are dated by their payment, all others by the start of
+    /// the trade. RFC 3339, or a date or `yyyy-MM-dd HH:mm:ss` in the platform's time zone.
     #[schemars(length(min = 1))]
     pub since: Option<String>,
-    /// Only orders that count before this time.
+    /// Only orders before this time, which are dated in the same way.
     #[schemars(length(min = 1))]
     pub until: Option<String>,
     /// The largest number of entries, 100 by default. With `shipment`, `payment`, `since` or
-    /// `until` a part may have fewer, and not be the last one.
+    /// `until` a page may have fewer, and not be the last one.
     #[schemars(with = "Option<i64>", range(min = 1, max = 1_000))]
     pub limit: Option<String>,
-    /// `next` of the part before; empty or absent for the first part.
+    /// `next` of the previous page; empty or absent for the first page.
     pub cursor: Option<String>,
 }
 
@@ -345,13 +344,13 @@ pub struct DeviceChoice {
     pub device_code: Option<String>,
 }
 
-/// A part of the fleet. Sent to `POST /operator/v1/fleet`, it changes nothing.
+/// A page of the fleet. Sent to `POST /operator/v1/fleet`, it changes nothing.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FleetPage {
     /// The entries, without passwords and their hashes. A device has its last owner, which may be
     /// that of a planned move.
     pub fleet: FleetFile,
-    /// `cursor` of the next part; null in the last one.
+    /// `cursor` of the next page; null on the last page.
     pub next: Option<String>,
 }
 
@@ -376,7 +375,7 @@ pub struct ImportItem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ImportState {
-    /// It runs: it has shown so within the last minute.
+    /// It runs, and has reported progress within the last minute.
     Running,
     /// All of its file was read.
     Complete,

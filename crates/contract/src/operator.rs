@@ -43,7 +43,8 @@ pub struct OrdersFailed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FailedOrder {
-    /// Its number in the stream, from 1; blank lines count. Of an array, the position from 1.
+    /// Its number in the stream, from 1; blank lines count. In an array, the element's position,
+    /// from 1.
     pub line: u64,
     /// The id of its order.
     pub order_id: String,
@@ -53,11 +54,13 @@ pub struct FailedOrder {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RejectedOrder {
-    /// Its number in the stream, from 1; blank lines count. Of an array, the position from 1.
+    /// Its number in the stream, from 1; blank lines count. In an array, the element's position,
+    /// from 1.
     pub line: u64,
     /// The id of its order, if it could be read.
     pub order_id: Option<String>,
-    /// The errors, each beginning with the field; of an array after the index, such as `[0]`.
+    /// The errors, each beginning with the field. In an array, the element's index, such as `[0]`,
+    /// comes first.
     pub reason: String,
 }
 
@@ -79,11 +82,13 @@ pub struct ActivityReceived {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RejectedHeartbeat {
-    /// Its number in the stream, from 1; blank lines count. Of an array, the position from 1.
+    /// Its number in the stream, from 1; blank lines count. In an array, the element's position,
+    /// from 1.
     pub line: u64,
     /// The code of its device, if it could be read.
     pub device_code: Option<String>,
-    /// The error, beginning with the field; of an array after the index, such as `[0]`.
+    /// The error, beginning with the field. In an array, the element's index, such as `[0]`, comes
+    /// first.
     pub reason: String,
 }
 
@@ -133,11 +138,11 @@ pub struct DatedMove {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Applied")]
 pub struct ChangeCounts {
-    /// New ones.
+    /// New entries.
     pub created: usize,
-    /// Changed ones.
+    /// Changed entries.
     pub changed: usize,
-    /// Those that were the same already.
+    /// Unchanged entries.
     pub unchanged: usize,
 }
 

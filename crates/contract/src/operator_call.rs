@@ -293,7 +293,7 @@ operator_calls! {
         query: ListFilter,
         response: Json(Listed<RateItem>),
     }
-    /// Returns the live sessions of a part of the accounts, by login name; the part may have none.
+    /// Returns the live sessions of a page of accounts, by login name; a page may have none.
     ListSessions {
         Get "/operator/v1/sessions",
         tag: "Audit",

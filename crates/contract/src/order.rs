@@ -13,7 +13,7 @@ use crate::{Example, Request};
 pub struct OrderFilter {
     /// One device of the current scope.
     pub device_code: String,
-    /// True: archived historical orders, too.
+    /// Whether to include archived orders; false by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub include_history: Option<bool>,
     /// Trades that started at or after this time, Unix milliseconds.
@@ -149,9 +149,9 @@ pub struct LineItem {
     pub aisle_code: String,
     /// How many.
     pub count: i64,
-    /// List price of one.
+    /// List price per item.
     pub goods_price: i64,
-    /// Price of one as sold.
+    /// Price per item as sold.
     pub sale_price: i64,
     /// The amount paid for the line.
     pub pay_amount: i64,
@@ -209,7 +209,7 @@ pub struct OrderDetail {
     /// The fields that list and detail share.
     #[serde(flatten)]
     pub head: OrderHead,
-    /// The lines; the detail's own name for them.
+    /// The order's lines, which lists call `detailVOList`.
     pub detail_list: Vec<LineItem>,
     /// The external trade number again, under the name that requests use.
     pub trade_no_out: String,

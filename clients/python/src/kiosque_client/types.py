@@ -88,7 +88,7 @@ class Device(TypedDict):
     groupId: str
     """The group that owns it now."""
     groupName: str
-    """That group's name."""
+    """The name of that group."""
     deviceModel: str
     """Its model; may be empty."""
     address: str
@@ -114,7 +114,7 @@ class OrderFilter(RequiredOrderFilter, total=False):
     """Body of List orders."""
 
     includeHistory: bool | None
-    """True: archived historical orders, too."""
+    """Whether to include archived orders; false by default."""
     startTimestamp: int | None
     """Trades that started at or after this time, Unix milliseconds."""
     endTimestamp: int | None
@@ -207,9 +207,9 @@ class LineItem(TypedDict):
     count: int
     """How many."""
     goodsPrice: int
-    """List price of one."""
+    """List price per item."""
     salePrice: int
-    """Price of one as sold."""
+    """Price per item as sold."""
     payAmount: int
     """The amount paid for the line."""
     shipmentStatus: int | int
@@ -267,7 +267,7 @@ class OrderDetail(TypedDict):
     payEndDate: str
     """`payEndTime`, or the trade's start while unpaid."""
     detailList: list[LineItem]
-    """The lines; the detail's own name for them."""
+    """The order's lines, which lists call `detailVOList`."""
     tradeNoOut: str
     """The external trade number again, under the name that requests use."""
     shipmentErrorList: list[ShipmentError] | None
@@ -548,11 +548,11 @@ class OnlineDevices(TypedDict):
     totalCount: int
     """The devices that the group owns now."""
     onlineCount: int
-    """Those that are online."""
+    """The number of online devices."""
     offlineCount: int
-    """Those that are not."""
+    """The number of offline devices."""
     list: list[OnlineDevice]
-    """All of them, by code."""
+    """All devices, by code."""
 
 
 class OnlineDevice(TypedDict):
