@@ -32,7 +32,7 @@ texts! {
     HOURS_SUMMARY: "Orders of the last 7 days by hour: {0}", "最近 7 天按小时的订单：共 {0} 单";
     RECENT: "Latest orders", "最近订单";
     ALL_ORDERS: "All orders of this device", "此设备的全部订单";
-    NO_ORDERS: "It has no orders.", "没有订单。";
+    NO_ORDERS: "No orders.", "没有订单。";
     OWNERS: "Owners", "归属记录";
     SINCE: "Since", "起";
     UNTIL: "Until", "止";

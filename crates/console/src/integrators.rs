@@ -49,7 +49,7 @@ texts! {
     FAILED: "Failed", "失败";
     MEAN: "Mean", "平均";
     SLOWEST: "Slowest", "最慢";
-    NO_ACCOUNTS: "There is no account.", "没有账户。";
+    NO_ACCOUNTS: "No accounts.", "没有账户。";
     TIMELINE: "Sessions, the newest event first", "会话记录（最新在前）";
     NO_EVENTS: "The audit trail has no entry of this account.", "审计记录中没有此账户。";
     NO_GROUP: "no group", "无分组";

@@ -20,8 +20,8 @@ texts! {
     REVOKE_NOW: "Revoke {0} now", "立即吊销 {0}";
     REVOKE_HINT: "Its next request is refused, and its console sessions end.",
         "其下一个请求将被拒绝，控制台会话也会结束。";
-    NONE: "There is no key.", "没有密钥。";
-    CUT: "Of the revoked keys only the newest are listed. “kiosque operator-key list” lists all.",
+    NONE: "No keys.", "没有密钥。";
+    CUT: "Only the newest revoked keys are listed. “kiosque operator-key list” lists all.",
         "已吊销的密钥仅列出最新的部分。“kiosque operator-key list”可列出全部。";
     CREATE: "Create a key", "创建密钥";
     CREATE_HINT: "A key can have the rights that your key has.", "新密钥只能拥有您的密钥所具有的权限。";

@@ -31,13 +31,13 @@ texts! {
         "请每天运行“kiosque backup”，并将文件存放到其他机器。";
     RATES: "Latest exchange rates: {0}", "最新汇率日期 {0}";
     NO_RATES: "No exchange rates", "没有汇率";
-    RATES_DO: "If there are sales in other currencies than US dollars, import rates with \
+    RATES_DO: "If there are sales in currencies other than US dollars, import rates with \
         “kiosque import rates”: sums in dollars leave out sales without a rate.",
         "如有美元以外货币的销售，请用“kiosque import rates”导入汇率：美元合计不含没有汇率的销售。";
     RATES_UNNEEDED: "No exchange rates are needed: there are no orders", "没有订单，无需汇率";
     LOG: "Write-ahead log of {0}", "预写日志 {0}";
-    LOG_DO: "A long read prevents its end from being reused. Look for an export or a backup that \
-        runs.", "长时间读取使其无法重用。请查看正在运行的导出或备份。";
+    LOG_DO: "A long-running read keeps the log from being reused. Look for a running export or \
+        backup.", "长时间读取使其无法重用。请查看正在运行的导出或备份。";
     CLOCK_AHEAD: "This node's clock is {0} ms ahead of the database's", "本节点时钟比数据库快 {0} 毫秒";
     CLOCK_BEHIND: "This node's clock is {0} ms behind the database's", "本节点时钟比数据库慢 {0} 毫秒";
     CLOCK_DO: "Synchronize the clock: no session is answered until then.",

@@ -19,7 +19,7 @@ texts! {
     EMPTY: "empty", "缺货";
     LOW: "low", "不足";
     STOCK: "{0} of {1}", "余 {0} / {1}";
-    NONE: "It has no aisles.", "没有货道。";
+    NONE: "No aisles.", "没有货道。";
 }
 
 /// The stock, in tenths of a percent of the capacity, up to which an aisle is low.

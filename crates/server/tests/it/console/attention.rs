@@ -135,7 +135,7 @@ async fn exchange_rates_are_checked_once_there_are_orders() {
     assert_eq!(check().await, unneeded);
     server.import_valid(OrderLine::new("o1", "D1", "2026-03-01 09:00:00").to_string()).await;
     let missing = "<span class=\"badge warning\">to check</span> No exchange rates\
-                   <p class=\"note\">If there are sales in other currencies than US dollars, \
+                   <p class=\"note\">If there are sales in currencies other than US dollars, \
                    import rates with “kiosque import rates”: sums in dollars leave out sales \
                    without a rate.</p>";
     assert_eq!(check().await, missing);

@@ -120,7 +120,7 @@ async fn the_file_of_a_page_has_its_rows_and_says_that_the_list_goes_on() {
 #[tokio::test]
 async fn a_part_of_the_keys_says_so_and_is_not_sorted() {
     const CUT: &str =
-        "Of the revoked keys only the newest are listed. “kiosque operator-key list” lists all.";
+        "Only the newest revoked keys are listed. “kiosque operator-key list” lists all.";
     let server = TestServer::start(fleet()).await;
     let mut browser = Browser::with_rights(&server, "keys").await;
     for number in 0..=PAGE {
