@@ -170,7 +170,8 @@ pub(crate) enum Command {
         after_help = "Examples:\n  kiosque restore /backups/monday.db --data /srv/kiosque\n\n\
         Stop the server first. A copy of the file is verified, as kiosque verify does; then the \
         old files move to a directory in DIR, such as replaced-20261122T023000.000Z, and the copy \
-        takes their place: to go back, move them back. A damaged file is not restored."
+        takes their place. To undo the restore, move the old files back. A damaged file is not \
+        restored."
     )]
     Restore {
         /// Backup to restore.
@@ -272,8 +273,8 @@ pub(crate) enum ImportWhat {
     Orders(OrderImport),
     /// Import exchange rates from CSV with the columns date, currency, usd_per_unit.
     #[command(after_help = "Examples:\n  kiosque import rates rates.csv --data /srv/kiosque\n\n\
-        A rate is valid from its date until the next one of its currency. Dashboards use it at \
-        once, for sales that are stored already, too. A rate of the same date and currency is \
+        A rate is valid from its date until the next one of its currency. Dashboards use it \
+        immediately, also for sales already stored. A rate of the same date and currency is \
         replaced. If the file has errors, they are printed and nothing is imported.")]
     Rates {
         /// Input file.

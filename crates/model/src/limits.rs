@@ -102,14 +102,14 @@ pub struct Limits {
     /// Also the write timeout of an answer that the client does not read.
     #[arg(long, default_value = "75s", value_parser = positive_duration, help_heading = "Network")]
     pub idle_deadline: Duration,
-    /// Concurrent password hashes, separately for known sources and all others [default: cores - 1,
-    /// at least 1].
+    /// Concurrent password hashes, counted separately for known and unknown sources [default:
+    /// cores - 1, at least 1].
     ///
     /// A source is known to an account after a login to it.
     #[arg(long, default_value_t = spare_cores(), value_parser = positive_at_most::<CONCURRENT_MAX>)]
     #[arg(help_heading = "Logins")]
     pub hash_slots: usize,
-    /// Logins that may wait for a hash slot, separately for known sources and all others.
+    /// Logins that may wait for a hash slot, counted separately for known and unknown sources.
     #[arg(long, default_value_t = 64, value_parser = at_most::<CONCURRENT_MAX>)]
     #[arg(help_heading = "Logins")]
     pub hash_queue: usize,
@@ -122,7 +122,7 @@ pub struct Limits {
     /// limited in the same way, so the limit does not reveal which names exist.
     #[arg(long, default_value_t = 10, value_parser = positive::<u32>, help_heading = "Logins")]
     pub login_failures_free: u32,
-    /// Time after which a source may fail again for a login name.
+    /// Time until a source regains one attempt for a login name.
     ///
     /// The default allows 1,440 attempts a day.
     #[arg(long, default_value = "60s", value_parser = duration, help_heading = "Logins")]
@@ -133,7 +133,7 @@ pub struct Limits {
     /// The default equals ten sources' bursts.
     #[arg(long, default_value_t = 100, value_parser = positive::<u32>, help_heading = "Logins")]
     pub login_failures_unknown_free: u32,
-    /// Time in which those sources together regain half an attempt for that login name.
+    /// Half the time until all unknown sources together regain one attempt for a login name.
     ///
     /// The default bounds guessing from any number of sources to 1,900 attempts in the first hour.
     /// Half of the attempts are reserved for each source's first attempt of a day, so that a new

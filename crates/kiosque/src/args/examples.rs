@@ -2,7 +2,7 @@
 
 pub(super) mod remote;
 
-/// Of the program.
+/// The end of the help text of the program.
 pub(super) const EXAMPLES: &str = "\
 Examples:
   kiosque demo                                       serve a demonstration fleet
@@ -15,7 +15,7 @@ Every setting is a flag (--token-validity), a variable (KIOSQUE_TOKEN_VALIDITY) 
 settings file (token_validity). Flags take precedence over variables, and variables over the \
 file.";
 
-/// Of `kiosque demo`.
+/// The end of the help text of `kiosque demo`.
 pub(super) const DEMO_HELP: &str = "\
 Examples:
   kiosque demo
@@ -23,10 +23,10 @@ Examples:
   kiosque demo --fault 'every(7, code500)' --fault 'slow(orders, 800ms)' --seed 7
   kiosque demo --clock 2026-03-31T23:59:50Z --clock-speed 60x --stream 5/s
 
-It serves until Ctrl-C. Most of its kiosks send heartbeats, and one of them an order every few \
-seconds. A default port that is in use is replaced by a free one.";
+It serves until Ctrl-C. Most of its kiosks send heartbeats, and every few seconds one of them \
+reports an order. A default port that is in use is replaced by a free one.";
 
-/// Of `kiosque fault-proxy`.
+/// The end of the help text of `kiosque fault-proxy`.
 pub(super) const FAULT_PROXY_HELP: &str = "\
 Examples:
   kiosque fault-proxy https://kiosque.example.com/v8 --listen 127.0.0.1:8450 \\
@@ -35,11 +35,11 @@ Examples:
     --fault 'chance(2%, drop-row)' --seed 7 > proxy.pem
 
 It serves until SIGTERM or Ctrl-C, and keeps no data. Without --tls-cert and --tls-key, a \
-self-signed certificate is generated and printed on standard output: clients trust that file. The \
-same calls in the same order get the same faults; a connection that is closed by a fault has no \
-answer.";
+self-signed certificate is generated and printed on standard output: configure clients to trust \
+it. The same calls in the same order get the same faults; a connection that is closed by a fault \
+has no answer.";
 
-/// Of `kiosque check`.
+/// The end of the help text of `kiosque check`.
 pub(super) const CHECK_HELP: &str = "\
 Examples:
   kiosque check https://kiosque.example.com/v8 --username acme --password-file acme.password
@@ -50,14 +50,13 @@ Examples:
   kiosque check --list
 
 It asks for confirmation and logs in, which ends the session of the account; then it makes the \
-calls that test each rule of docs/interface.md. Each broken rule is printed with the word broken, \
-the request, the expected and the actual answer, and a line for curl. Some rules need data: at \
-least two groups and a device with orders. Others need a second account with another group, whose \
-session ends as well. Some send a wrong password. The exit status is 0 if no rule \
-is broken, 1 if one is, and 2 if the check could not run or ended early, or a report could not be \
-written.";
+calls that test each rule of docs/interface.md. For each broken rule it prints `broken`, the \
+request, the expected and the actual answer, and a curl command. Some rules need data: at least \
+two groups and a device with orders. Others need a second account with another group, whose \
+session ends as well. Some send a wrong password. The exit status is 0 if no rule is broken, 1 if \
+one is, and 2 if the check could not run or ended early, or a report could not be written.";
 
-/// Of `kiosque broker`.
+/// The end of the help text of `kiosque broker`.
 pub(super) const BROKER_HELP: &str = "\
 Examples:
   kiosque broker --upstream https://kiosque.example.com/v8 --username acme --password-file acme.pw

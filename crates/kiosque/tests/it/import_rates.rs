@@ -1,5 +1,5 @@
 //! `kiosque import rates FILE`: exchange rates as CSV with the columns date, currency and
-//! usd_per_unit. They apply to sales that are stored already.
+//! usd_per_unit. They apply to sales already stored, too.
 
 use kiosque_testkit::{SUMMARY_PATH, TREND_PATH};
 use serde_json::json;
