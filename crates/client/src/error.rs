@@ -33,7 +33,7 @@ pub enum Error {
         last: Box<Error>,
     },
     /// The server answered for another group than the call's.
-    #[error("the call was for the group {wanted:?}, and the server answered for {got:?}")]
+    #[error("the call was for the group {wanted:?}, but the server answered for {got:?}")]
     WrongGroup {
         /// The group of the call.
         wanted: String,
@@ -187,8 +187,10 @@ pub enum WalkError {
         /// The requested pages.
         pages: u32,
     },
-    /// A page has fewer rows than its own numbers say.
-    #[error("page {current} of device {device:?} has {rows} rows, and its numbers say {expected}")]
+    /// A page has fewer rows than its `total`, `current` and `size` imply.
+    #[error(
+        "page {current} of device {device:?} has {rows} rows, but its total implies {expected}"
+    )]
     ShortPage {
         /// The device.
         device: String,
@@ -196,7 +198,7 @@ pub enum WalkError {
         current: u64,
         /// Rows that it has.
         rows: u64,
-        /// The number of rows according to `total`, `current` and `size`.
+        /// The number of rows that `total`, `current` and `size` imply.
         expected: u64,
     },
 }

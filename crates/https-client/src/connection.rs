@@ -161,7 +161,7 @@ async fn whole(
         )),
         false => {
             let reason = without_link(&error.to_string());
-            ClientError::new(format!("the answer broke off: {reason}"))
+            ClientError::new(format!("the answer ended early: {reason}"))
         }
     })?;
     Ok(read.to_bytes())

@@ -29,7 +29,7 @@ pub type LaterParts = Pin<Box<dyn Stream<Item = Result<Bytes, BrokenOff>> + Send
 /// An answer was aborted after its first byte: the connection is closed, or its HTTP/2 stream is
 /// reset.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("the answer broke off")]
+#[error("the answer was aborted")]
 pub struct BrokenOff;
 
 /// The bytes of an answer.

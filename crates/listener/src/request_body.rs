@@ -22,8 +22,8 @@ pub enum BodyError {
     /// It did not arrive within the deadline.
     #[error("the body did not arrive within {0:?}")]
     Late(Duration),
-    /// The connection ended before the body did.
-    #[error("the body broke off")]
+    /// The connection, or the HTTP/2 stream, ended before the body.
+    #[error("the body ended early")]
     Broken,
     /// Its chunks are not those of RFC 9112, so that its end is unknown.
     #[error("the chunked encoding of the body is malformed")]

@@ -22,7 +22,7 @@ class SetupError(KiosqueError):
 class NoAnswer(KiosqueError):
     """No whole answer arrived.
 
-    `is_cut` says whether the answer began and broke off. `tries` is the number of attempts.
+    `is_cut` says whether the answer began and ended early. `tries` is the number of attempts.
     """
 
     def __init__(self, path: str, cause: str, *, is_cut: bool = False, tries: int = 1) -> None:

@@ -121,7 +121,7 @@ impl RowReader<'_> {
         let empty = source.columns().filter(|column| self.cell(*column).trim().is_empty());
         let names: Vec<String> = empty.map(|column| self.mapping.name(column)).collect();
         let (name, names) = (spec.name, names.join(", "));
-        self.errors.push(format!("column {names}: is empty, and {name} is required"));
+        self.errors.push(format!("column {names}: is empty, but {name} is required"));
     }
 
     fn plain_text(&self, source: Option<&Source>) -> Option<String> {

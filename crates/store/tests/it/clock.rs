@@ -44,7 +44,7 @@ async fn a_node_whose_clock_is_off_answers_for_no_session_and_no_key_until_it_is
             store.operators().console_session(cookie.clone(), SessionUse::Act, NOW).await;
         for refused in [of_session, of_key, of_console.unwrap_err()] {
             let Error::Unreachable(why) = refused else { panic!("{refused:?}") };
-            assert!(why.contains("clock is") && why.contains("off the database's"), "{why}");
+            assert!(why.contains("clock differs from the database's by"), "{why}");
         }
         let held = store.upkeep().check_clock(UnixMs(right_time(&fixture))).unwrap();
         assert!(!held.is_off, "{held:?}");

@@ -33,7 +33,7 @@ fn an_invalid_row_is_reported_and_its_neighbours_are_read() {
         (b"1,m1,1,yesterday", "column Time: \"yesterday\" is not a time; give RFC 3339"),
         (b"1,m1,1,2022-03-27 02:30:00", "column Time: 2022-03-27 02:30:00 was skipped when clocks"),
         (b"1,m1,1,2022-10-30 02:30:00", "column Time: 2022-10-30 02:30:00 occurred twice when"),
-        (b",m1,1,2022-01-01", "column Id: is empty, and orderId is required"),
+        (b",m1,1,2022-01-01", "column Id: is empty, but orderId is required"),
         (b"1,m1,1", "the row has 3 cells under 4 columns"),
         (b"1,m1,1,2022-01-01,", "the row has 5 cells under 4 columns"),
         (b"1,m\xff,1,2022-01-01", "column Machine: has bytes that are not UTF-8"),

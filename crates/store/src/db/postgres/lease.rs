@@ -276,7 +276,7 @@ impl State {
     fn check(&self, now: BootTime, terms: SessionLease) -> Result<(), Error> {
         if let Some(off) = self.clock_is_off_by_ms {
             return Err(Error::Unreachable(format!(
-                "this node's clock is {off} ms off the database's; {:?} are allowed",
+                "this node's clock differs from the database's by {off} ms; the maximum is {:?}",
                 terms.clock_skew
             )));
         }
