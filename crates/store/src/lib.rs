@@ -149,11 +149,11 @@ impl Store {
         Ok(Store { state: Arc::new(open::open(options).await?) })
     }
 
-    /// The same for a move, whose source may already have been moved away, and whose target may be
-    /// incomplete.
+    /// Opens the source or the target of a move: the source may already have been moved away, and
+    /// the target may be incomplete.
     ///
     /// # Errors
-    /// As above.
+    /// See [`Store::open`].
     pub async fn open_unsettled(options: &OpenOptions<'_>) -> Result<Store, Error> {
         Ok(Store { state: Arc::new(open::open_unsettled(options).await?) })
     }

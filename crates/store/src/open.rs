@@ -18,8 +18,8 @@ pub(crate) async fn open(options: &OpenOptions<'_>) -> Result<State, Error> {
     Ok(state)
 }
 
-/// The same for a move, whose source may already have been moved away, and whose target may be
-/// incomplete.
+/// Opens the source or the target of a move: the source may already have been moved away, and the
+/// target may be incomplete.
 pub(crate) async fn open_unsettled(options: &OpenOptions<'_>) -> Result<State, Error> {
     let db = Db::open(options, migrate::REGISTER)?;
     let (when_absent, now) = (options.when_absent, options.now);

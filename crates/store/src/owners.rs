@@ -125,7 +125,7 @@ impl Extend<(String, GroupNo)> for DeviceGroups {
 #[derive(Debug, Default)]
 pub struct Owners {
     fleet_version: i64,
-    /// By device code; `None` for an unknown code.
+    /// The owners of each device by its code; `None` for an unknown code.
     by_code: HashMap<String, Option<Arc<Ownership>>>,
 }
 

@@ -13,8 +13,8 @@ pub(crate) const WAITING_MAX: usize = 1_000;
 const UNPROVEN_MAX: usize = WAITING_MAX / 2;
 /// Maximum number of waiting requests of one share.
 const SHARE_MAX: usize = 100;
-/// The number of shares of all sources without an account. If there are more sources, they share
-/// them, so that a network of addresses has no more rows than that many accounts.
+/// The number of shares of sources without a proven account. A source always has the same share,
+/// so that a network of addresses has no more rows than this number of accounts.
 const SOURCE_SHARES: u32 = 64;
 /// The shares of accounts, and of logins with the name of an account, which do not cost it any of
 /// its own requests. Shares without a proven account begin with `LOGINS` in the order of the names.

@@ -29,13 +29,13 @@ const TRIM_INTERVAL: i64 = 5_000;
 const _: () = assert!(REQUESTS_KEPT + TRIM_INTERVAL + 2 * WAITING_MAX as i64 <= REQUESTS_MAX);
 /// The maximum number stored without a proven account, which anyone can send.
 const UNPROVEN_MAX: i64 = 3_500;
-/// The maximum size of the details of such a request.
+/// The maximum size in bytes of the details of a request without a proven account.
 const UNPROVEN_DETAILS_MAX: usize = 1_500;
 /// The maximum number of bytes that clients without an account can fill. A page of the database may
 /// contain only one of their rows, once others were deleted from it.
 const UNPROVEN_BYTES_MAX: i64 = 32 << 20;
-/// The size of a page of PostgreSQL, the larger one, for a row alone on it, and of its index
-/// entries.
+/// The maximum number of bytes that a row can fill: a page of PostgreSQL, which is larger than one
+/// of SQLite, and the row's index entries.
 const ROW_BYTES_MAX: i64 = 8_192 + 512;
 const _: () = assert!(UNPROVEN_MAX * ROW_BYTES_MAX <= UNPROVEN_BYTES_MAX);
 
@@ -74,8 +74,8 @@ statements! {
         from {rows r: number bigint, share text, request_id text, at_ms bigint,
             account_no bigint, source text, details text} where true
         on conflict do nothing";
-    /// Deletes all but a number of the requests from a share on, the oldest ones of the largest
-    /// shares: requests with more newer ones in their shares are deleted first.
+    /// Keeps `$kept` requests of the shares from `$from_share` on, and deletes the oldest ones of
+    /// the largest shares: first the requests with the most newer ones in their shares.
     TRIM(from_share, kept) = "delete from refused_requests where number in (
         select ranked.number from (
             select number, row_number() over (partition by share order by number desc) as place

@@ -17,12 +17,14 @@ use crate::views::Upkeep;
 use digests::{Digests, difference};
 use tables::Table;
 
-/// Metadata of the directory: the id of its moves, and of the completed one the time and the id.
+/// Metadata of the directory: the id that all moves of it have.
 const MOVE_ID: &str = "move_id";
+/// Metadata of the directory: the time of its completed move.
 const MOVED_AT: &str = "moved_at";
+/// Metadata of the directory: the [`MOVE_INTO`] of its completed move.
 const MOVED_INTO: &str = "moved_into";
-/// Metadata of the database: the id of the unfinished move into it. It is the id of the directory's
-/// moves, a space, and a number that no other database has.
+/// Metadata of the database: the id of the unfinished move into it. It is the [`MOVE_ID`] of the
+/// directory, a space, and a number that no other database has.
 const MOVE_INTO: &str = "move_into";
 
 /// Whether a server has renewed its session lease in the last five seconds.

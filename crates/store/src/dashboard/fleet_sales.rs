@@ -166,7 +166,7 @@ impl Converted {
 /// The sales of groups by device and by product.
 #[derive(Default)]
 struct FleetSums {
-    /// By code: a device that has moved sold in several groups.
+    /// The sales of devices by code: a device that has moved sold in several groups.
     devices: HashMap<String, DeviceSales>,
     products: HashMap<String, ProductTotals>,
 }

@@ -58,7 +58,7 @@ pub(crate) struct GroupProfile {
 const DEVICES_MAX: i64 = 50_000;
 /// The maximum number of devices of a group whose profile any device page loads for later pages.
 const LOADED_BY_PAGES_MAX: i64 = 128;
-/// The same for a page behind that number of devices, which reads the codes of all before it.
+/// The maximum for a page after that number of devices: it reads the codes of all before it.
 const LOADED_BY_LATE_PAGES_MAX: i64 = 20_000;
 
 /// Appends the JSON of a device with its last activity.

@@ -60,7 +60,7 @@ pub(crate) struct Postgres {
     wait: Duration,
     single: Vec<Slot>,
     short: Vec<Slot>,
-    /// As many as there are permits for batches that may take long.
+    /// One slot for each permit for a long read.
     long: Vec<Slot>,
     long_read_permits: ReadPermits,
     /// Permits to use a connection of the pool.

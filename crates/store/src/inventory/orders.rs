@@ -44,7 +44,7 @@ statements! {
         where (l.group_no, l.device_code) >= ($group_no, $device_code)
             and l.group_no <= $last_group and l.last_seq >= l.first_seq
         order by l.group_no, l.device_code limit $count");
-    /// The same of one device.
+    /// Ledgers of one device with orders, from one group up to another.
     LEDGERS_OF_DEVICE(device_code, first_group, last_group, count) -> LedgerRow = concat!(
         ledgers!(), "
         where l.device_code = $device_code and l.group_no >= $first_group

@@ -29,9 +29,9 @@ pub struct NeededEntries {
 /// Positions in the lists of a fleet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EntryIndexes {
-    /// Of the device, if it may have to be created.
+    /// The index of the device's entry, if the device may not exist yet.
     pub device: Option<usize>,
-    /// Of the products that may have to be created.
+    /// The indexes of the entries of products that may not exist yet.
     pub products: Vec<usize>,
 }
 

@@ -63,7 +63,7 @@ struct Ledger {
 pub(super) struct GroupWriter<'a> {
     batch: &'a BatchWriter<'a>,
     group: GroupNo,
-    /// By order id: the stored orders of the batch, and those that it adds.
+    /// The orders of the batch by order id: those that were stored before it, and new ones.
     orders: HashMap<Cow<'a, str>, OrderState<'a>>,
     damaged: DamagedOrders,
     /// Order ids by internal trade number; `None` if an update has cleared the number.

@@ -47,7 +47,7 @@ pub(crate) type ProductFigures = [i64; 2];
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BlockSums {
     pub(crate) devices: BTreeMap<DeviceNo, DeviceFigures>,
-    /// By `goodsId` and device.
+    /// The figures of products by `goodsId` and device.
     pub(crate) products: BTreeMap<String, BTreeMap<DeviceNo, ProductFigures>>,
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct Habits {
     since_yesterday: i64,
     /// Shipped and failed orders of the last seven days, today included.
     week: [i64; 2],
-    /// The same of the previous weeks.
+    /// The same counts for the previous weeks.
     before: [i64; 2],
 }
 

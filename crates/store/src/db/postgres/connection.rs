@@ -97,11 +97,11 @@ pub(super) struct Union {
 /// The failures of statements since a transaction began.
 #[derive(Debug, Default)]
 pub(super) struct Failures {
-    /// Whether there is one: then the transaction cannot commit.
+    /// Whether a statement failed, so that the transaction cannot commit.
     pub(super) has_failed: bool,
-    /// Whether one is a conflict, so that another attempt may succeed.
+    /// Whether a failure was a conflict, so that a retry may succeed.
     pub(super) had_conflict: bool,
-    /// The message of one for lack of space.
+    /// The server's message if it ran out of disk space.
     pub(super) no_room: Option<String>,
 }
 
@@ -109,9 +109,9 @@ pub(super) struct Failures {
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(super) client: Client,
-    /// By their texts.
+    /// Prepared statements by SQL text.
     pub(super) statements: Mutex<HashMap<String, Statement, RandomState>>,
-    /// By the addresses of their statements.
+    /// Prepared unions by the addresses of their statements.
     pub(super) unions: Mutex<HashMap<Vec<usize>, Arc<Union>>>,
     /// The number of warnings from the server.
     warnings: Arc<AtomicU64>,

@@ -295,7 +295,7 @@ impl Files {
         )
     }
 
-    /// The same for a write, which is recorded.
+    /// Explains the error of a write like [`Files::explain`], and records that files failed.
     pub(super) fn write_failed(&self, error: Error) -> Error {
         let error = self.explain(error);
         if matches!(error, Error::File(_)) {

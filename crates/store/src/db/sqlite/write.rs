@@ -58,7 +58,8 @@ pub(super) fn connect(
     Ok(writer)
 }
 
-/// The same, without a setting that is stored in the file.
+/// Opens the connection that writes like [`connect`], and changes no setting that is stored in the
+/// file.
 pub(super) fn connect_unchanged(
     path: &Path,
     wait: Duration,
