@@ -23,11 +23,11 @@ pub(crate) struct Guesses {
 
 #[derive(Debug)]
 struct Counts {
-    /// Of sources that have not logged in with the name.
+    /// Failed logins from sources that have not logged in with the name.
     of_unknown: FailureBuckets,
-    /// Of a source that has: each may fail as often as LIM-8 allows for all unknown ones together.
-    /// On one machine a worker and a program that guesses its password may have the same source, so
-    /// no source is unlimited.
+    /// Failed logins of each known source, which has the budget that LIM-8 gives all unknown ones
+    /// together. On one machine a worker and a program that guesses its password may have the same
+    /// source, so no source is unlimited.
     of_known: Buckets<(Arc<str>, SourcePrefix)>,
     /// The sources from which a login with a name succeeded, the latest last (LIM-9).
     known: BTreeMap<Arc<str>, VecDeque<Known>>,

@@ -22,9 +22,9 @@ const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 pub(crate) struct LaneStatus {
     /// Unanswered calls.
     calls: usize,
-    /// Those that wait until the group has the session.
+    /// Calls that wait until the group has the session.
     waiting: usize,
-    /// How long the oldest of these has been waiting.
+    /// How long the oldest waiting call has been waiting.
     oldest_ms: Option<u128>,
     /// The median time from an answer to the next call.
     think_time_us: Option<u128>,

@@ -45,7 +45,7 @@ pub enum Effect {
 pub(crate) enum Needs {
     /// Two groups with devices, and a device with orders.
     Orders,
-    /// The same, and a device with orders in each group.
+    /// Two groups with devices, and a device with orders in each.
     OrdersOfEach,
     /// A second account, with data that the first one cannot see.
     SecondAccount,

@@ -41,7 +41,7 @@ texts! {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, EnumString, VariantArray)]
 #[strum(serialize_all = "lowercase")]
 pub enum Theme {
-    /// Those that the browser prefers.
+    /// The browser's preference.
     #[default]
     System,
     /// Dark text on a light ground.

@@ -114,11 +114,11 @@ pub enum Searched {
 /// The sales of a period to which a link leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sales {
-    /// All of them.
+    /// All sales.
     All,
-    /// Those with a shipment that succeeded or failed.
+    /// Sales with a shipment that succeeded or failed.
     Ended,
-    /// Those with a shipment that failed, fully or partially.
+    /// Sales with a shipment that failed, fully or partially.
     Failed,
 }
 

@@ -21,7 +21,7 @@ pub enum Sort {
     Fixed,
     /// The list's own order, until a heading chooses another one.
     Free,
-    /// By a column.
+    /// The order of a column's values.
     By(&'static str, Direction),
 }
 

@@ -129,13 +129,13 @@ impl Imported {
 pub enum Progress {
     /// Lines read so far.
     Read(u64),
-    /// Orders of this part of the file.
+    /// Numbers of orders in this part of the file.
     Stored {
-        /// Those that are stored, new or not.
+        /// Orders that are stored, new or not.
         stored: u64,
-        /// Those that are stored or rejected.
+        /// Orders that are stored or rejected.
         done: u64,
-        /// All of them.
+        /// All orders.
         total: u64,
     },
 }

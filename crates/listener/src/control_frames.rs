@@ -23,7 +23,7 @@ const SETTING_BYTES: usize = 6;
 const CREDIT_MAX: usize = 10_000;
 /// Control frames that a connection may send for each request.
 const CREDIT_OF_REQUEST: usize = 100;
-/// The same for each frame of a body that has bytes.
+/// Control frames that a connection may send for each frame of a body that has bytes.
 const CREDIT_OF_DATA: usize = 16;
 /// Bytes of answers per control frame that a connection may send: usually a window update.
 const BYTES_OF_CREDIT: usize = 512;

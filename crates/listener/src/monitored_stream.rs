@@ -14,7 +14,7 @@ use crate::control_frames::ControlFrames;
 pub(crate) struct MonitoredStream<S> {
     stream: S,
     activity: Arc<ConnectionActivity>,
-    /// Of HTTP/2.
+    /// Counts control frames; `None` on HTTP/1.
     control_frames: Option<ControlFrames>,
 }
 

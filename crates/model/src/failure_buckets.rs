@@ -40,9 +40,9 @@ pub struct FailureBuckets {
     latest: UnixMs,
     by_source: Buckets<BucketId>,
     by_name: Buckets<BucketId>,
-    /// By source: one token, which the first attempt takes.
+    /// One token for each login name and source, which the first attempt takes.
     first_by_source: Buckets<BucketId>,
-    /// By name: for first attempts, used when the name's bucket is empty.
+    /// The tokens of each login name that only first attempts take, once its other bucket is empty.
     first_by_name: Buckets<BucketId>,
 }
 
@@ -191,7 +191,7 @@ pub struct Buckets<K> {
     capacity_ms: i64,
     count_max: usize,
     full_at: HashMap<K, i64>,
-    /// The same entries, fullest bucket first.
+    /// The entries of `full_at`, fullest bucket first.
     by_time: BTreeSet<(i64, K)>,
     /// The attempts in progress of each bucket.
     under_way: HashMap<K, usize>,

@@ -211,7 +211,7 @@ impl Rates {
 pub enum CurrencyRates<'a> {
     /// The rate of the US dollar.
     One,
-    /// By day; on each day the latest one applies.
+    /// Rates by the first day of their validity, each until the next one.
     Dated(&'a [(Day, Rate)]),
 }
 

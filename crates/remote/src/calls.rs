@@ -32,9 +32,9 @@ pub enum Groups {
 /// The number by which an order is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TradeNumber {
-    /// By the `tradeNo`.
+    /// The `tradeNo`.
     External,
-    /// By the `tradeNoIn`.
+    /// The `tradeNoIn`.
     Internal,
 }
 

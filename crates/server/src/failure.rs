@@ -134,7 +134,7 @@ impl Failure {
         Failure::Denied(StatusCode::BAD_REQUEST, reason, Errors(errors))
     }
 
-    /// The same for a stream some of whose lines are already stored.
+    /// Returns the failure of a stream some of whose lines are already stored, which it says.
     pub(crate) fn after_lines(mut self) -> Failure {
         const REMAIN: &str = "; the lines that were stored before remain";
         match &mut self {

@@ -30,15 +30,15 @@ pub(crate) struct Metrics {
     registry: Registry,
     gateway: ListenerMetrics,
     operator: ListenerMetrics,
-    /// By [`LoginOutcome`].
+    /// Logins by [`LoginOutcome`].
     logins: IntCounterVec,
-    /// By [`FailureKind`].
+    /// Failures of the server by [`FailureKind`].
     faults: IntCounterVec,
-    /// By [`ORDER_OUTCOMES`].
+    /// Streamed orders by outcome, one of [`ORDER_OUTCOMES`].
     orders: IntCounterVec,
-    /// By [`HEARTBEAT_OUTCOMES`].
+    /// Heartbeats by outcome, one of [`HEARTBEAT_OUTCOMES`].
     heartbeats: IntCounterVec,
-    /// By the path of the check.
+    /// The result of each health check, by its path.
     ready: IntGaugeVec,
 }
 

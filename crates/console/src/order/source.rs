@@ -27,7 +27,7 @@ texts! {
 pub enum Arrived {
     /// An import by a command.
     Import(Box<ImportItem>),
-    /// By a stream.
+    /// A stream of orders.
     Stream {
         /// The name of its key.
         key_name: String,

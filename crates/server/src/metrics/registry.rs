@@ -11,7 +11,7 @@ use prometheus::{
 pub(super) const DURATIONS_S: [f64; 13] =
     [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
 
-/// The same for durations whose shortest values are compared with each other.
+/// Upper bounds of the buckets of durations whose shortest values are compared, in seconds.
 pub(super) const FINE_DURATIONS_S: [f64; 20] = [
     0.000_05, 0.000_1, 0.000_15, 0.000_2, 0.000_3, 0.000_4, 0.000_6, 0.000_8, 0.001, 0.001_5,
     0.002, 0.003, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1.0, 10.0,
