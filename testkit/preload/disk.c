@@ -28,7 +28,7 @@ struct failures {
     uint32_t kinds;    // the calls that fail, a sum of `enum kind`; 0 for none
     uint32_t error;    // the value of errno; 0: the call does nothing and reports success
     uint32_t skip;     // calls of these kinds that succeed first
-    uint32_t chance;   // of 10,000 calls after these, so many fail
+    uint32_t chance;   // the number that fail of 10,000 calls after these
     uint32_t limit;    // the number of failures, after which calls succeed; 0 for no limit
     uint32_t growing;  // 1: writes within a file succeed, as on a full file system
     uint32_t calls;    // counts the calls of these kinds

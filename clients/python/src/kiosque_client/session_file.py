@@ -35,7 +35,7 @@ class Lock:
             self._open_entrance()
 
     def share(self) -> None:
-        """Makes an exclusive lock a shared one; nobody else can have an exclusive one between."""
+        """Makes an exclusive lock a shared one; no exclusive one is granted in between."""
         fcntl.flock(self._lock, fcntl.LOCK_SH)
         self._open_entrance()
 

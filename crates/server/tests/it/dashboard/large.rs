@@ -14,8 +14,8 @@ use crate::abuse::wire::{Target, Wire, post};
 const PATHS: [&str; 3] = [AISLE_PATH, PROFILE_PATH, ONLINE_PATH];
 const DEVICES: usize = 900;
 
-/// A group with so many devices, of such long names, which are hardly compressed, that no buffer on
-/// the way holds the list of them; a group with three; and an account for each.
+/// A group whose list of devices is larger than any buffer on the way, since their names are long
+/// and hardly compressed; a group with three devices; and an account for each.
 fn fleet() -> FleetToml {
     const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut rng = Rng::seeded(14);

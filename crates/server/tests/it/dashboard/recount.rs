@@ -58,7 +58,7 @@ struct Trade {
     /// The owners of each device, each with the start of its ownership.
     owners: [Vec<(usize, i64)>; DEVICES],
     begins: i64,
-    /// On so many days.
+    /// The number of days with trades.
     days: i64,
     /// Trades start before it.
     until: i64,
