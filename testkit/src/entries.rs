@@ -8,7 +8,7 @@ use kiosque_model::{
     Currency, Day, DeviceCode, GroupId, LoginName, Minor, OrderId, PageRequest, TradeNo, UnixMs,
     Zone,
 };
-use kiosque_store::{DatedRate, DeviceQuery, Heartbeat, Incoming, ProductNames, Record};
+use kiosque_store::{DatedRate, DeviceQuery, Heartbeat, Incoming, ProductNames};
 
 /// Returns a group's id.
 pub fn group_id(id: &str) -> GroupId {
@@ -132,10 +132,11 @@ pub fn rendered(order: Order) -> Incoming {
     Incoming::of(order, &Zone::utc(), &ProductNames::new()).unwrap()
 }
 
-/// Returns the stored text of an order with this title.
-pub fn record(title: &str) -> Record {
-    let order = bare_order("o", "d", 0);
-    rendered(Order { pay_channel_name: Some(title.to_owned()), ..order }).record
+/// Returns the unpaid order with another title.
+pub fn titled(order: Incoming, title: &str) -> Incoming {
+    let bare = bare_order(order.order_id.as_str(), order.device_code.as_str(), order.trade_start.0);
+    let pay_channel_name = Some(title.to_owned());
+    Incoming { record: rendered(Order { pay_channel_name, ..bare }).record, ..order }
 }
 
 /// Returns the title of an order: its `payChannelName`, by which tests distinguish texts.

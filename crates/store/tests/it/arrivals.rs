@@ -6,7 +6,7 @@ use kiosque_model::{KeyName, OrderId, UnixMs};
 use kiosque_store::{
     Arrival, ArrivalNo, BatchPart, Incoming, OrderOutcome, OrderSource, ReceiveOptions,
 };
-use kiosque_testkit::entries::{group_id, order, record};
+use kiosque_testkit::entries::{group_id, order, titled};
 use kiosque_testkit::{NOW, TestStore, no_owners};
 
 fn stream(key: &str) -> OrderSource {
@@ -79,7 +79,7 @@ async fn an_update_leaves_the_first_arrival() {
     let fixture = TestStore::with_fleet().await;
     let first = begin(&fixture, stream("tills"), 10).await;
     let second = begin(&fixture, stream("office"), 20).await;
-    let changed = |id: &str| Incoming { record: record("changed"), ..order(id, "d1", 1) };
+    let changed = |id: &str| titled(order(id, "d1", 1), "changed");
     let parts = vec![
         (Some(first), vec![order("o1", "d1", 1), order("o2", "d1", 2)]),
         (Some(second), vec![changed("o1")]),

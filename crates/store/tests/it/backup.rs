@@ -6,24 +6,24 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
 use kiosque_store::{BackedUp, BackupError, Copied, Error};
-use kiosque_testkit::entries::{order, record};
+use kiosque_testkit::entries::{order, titled};
 use kiosque_testkit::{TestData, TestStore};
 use rusqlite::Connection;
 
 /// A store with data for several steps of a copy.
 async fn laden() -> TestStore {
     let fixture = TestStore::with_fleet_on(TestData::sqlite()).await;
-    let mut batch: Vec<_> = (0..200).map(|at| order(&format!("o{at}"), "d1", at)).collect();
     // Texts that cannot be compressed much.
     let mut number = 1_u64;
-    for order in &mut batch {
+    let batch = (0..200).map(|at| {
         let next = || {
             number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             char::from(b'a' + (number >> 60) as u8)
         };
-        order.record = record(&repeat_with(next).take(50_000).collect::<String>());
-    }
-    fixture.receive_new(batch).await;
+        let text: String = repeat_with(next).take(50_000).collect();
+        titled(order(&format!("o{at}"), "d1", at), &text)
+    });
+    fixture.receive_new(batch.collect()).await;
     fixture
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kiosque_model::{Claim, DeviceCode, PageRequest, PresentedToken, Refusal, UnixMs};
 use kiosque_store::{History, Incoming, OrderQuery, ReceiveOptions, Refused, Returning, Store};
-use kiosque_testkit::entries::{order, record, title};
+use kiosque_testkit::entries::{order, title, titled};
 use kiosque_testkit::{NOW, TestStore, no_owners, open};
 
 /// The total, and the titles of the orders; or the refusal.
@@ -87,7 +87,7 @@ async fn every_change_of_a_page_is_seen() {
     let mut both = Processes::new().await;
     assert_eq!(both.before[0], Ok((3, vec!["o3".to_owned(), "o2".to_owned()])));
     both.takes("a new order", order("o4", "d1", 40)).await;
-    let changed = Incoming { record: record("changed"), ..order("o4", "d1", 40) };
+    let changed = titled(order("o4", "d1", 40), "changed");
     both.takes("a changed order", changed).await;
     for (what, before) in [("archiving", 35), ("archiving less", 15)] {
         let archive = both.other().await;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use kiosque_store::{BatchPart, History, Incoming, LockedGroups, OrderOutcome, ReceiveOptions};
-use kiosque_testkit::entries::{moved, order, record, trade_no};
+use kiosque_testkit::entries::{moved, order, titled, trade_no};
 use kiosque_testkit::{NOW, TestData, TestStore, no_owners};
 
 fn rejected(reason: &str) -> OrderOutcome {
@@ -25,7 +25,7 @@ fn kept(fixture: &TestStore) -> Vec<String> {
 async fn an_update_keeps_its_place_and_takes_the_next_change_number() {
     let fixture = TestStore::with_fleet().await;
     fixture.receive_new(vec![order("o1", "d1", 10), order("o2", "d1", 20)]).await;
-    let changed = Incoming { record: record("o1, changed"), ..order("o1", "d1", 15) };
+    let changed = titled(order("o1", "d1", 15), "o1, changed");
     assert_eq!(fixture.receive(vec![changed.clone()]).await, [OrderOutcome::Updated]);
     assert_eq!(kept(&fixture), ["a|o1|1|3|15", "a|o2|2|2|20"]);
     let heads = fixture.list("a", "d1", History::Left, NOW).await.unwrap();
@@ -125,7 +125,7 @@ async fn an_order_from_ahead_of_a_move_is_updated_in_its_group() {
     let ahead = NOW.0 + 2_000;
     fixture.receive_new(vec![order("o1", "d1", ahead)]).await;
     fixture.apply_devices(vec![moved("d1", "b", None)]).await;
-    let paid = Incoming { record: record("o1, paid"), ..order("o1", "d1", ahead) };
+    let paid = titled(order("o1", "d1", ahead), "o1, paid");
     let batch = vec![paid.clone(), order("o2", "d1", ahead)];
     assert_eq!(fixture.receive(batch).await, [OrderOutcome::Updated, OrderOutcome::Accepted]);
     assert_eq!(fixture.receive(vec![paid]).await, [OrderOutcome::Unchanged]);

@@ -8,8 +8,8 @@ use kiosque_model::{Currency, Minor, UnixMs};
 use kiosque_store::{DatedRate, Heartbeat, Incoming};
 use kiosque_testkit::Rng;
 use kiosque_testkit::entries::{
-    account, aisle, bare_account, bare_device, beat, group, group_id, order, product, rate, record,
-    sold, trade_no,
+    account, aisle, bare_account, bare_device, beat, group, group_id, order, product, rate, sold,
+    titled, trade_no,
 };
 
 /// In an order that differs from the order of most collations.
@@ -158,11 +158,11 @@ fn incoming(rng: &mut Rng, (orders, numbers): (usize, i64), now: i64) -> Incomin
         1 | 2 => rng.choose(&DEVICES),
         _ => DEVICES[place % DEVICES.len()],
     };
+    let start = rng.range(0..now + 20);
     let came = Incoming {
         trade_no: rng.option(|rng| trade_no(&format!("T{}", rng.range(0..5)))).flatten(),
         trade_no_in: rng.option(|rng| trade_no(&format!("I{}", rng.range(0..numbers)))).flatten(),
-        record: record(&format!("{id} {}", rng.range(0..3))),
-        ..order(&id, device, rng.range(0..now + 20))
+        ..titled(order(&id, device, start), &format!("{id} {}", rng.range(0..3)))
     };
     if rng.one_in(3) { came } else { sold(came, sale(rng)) }
 }
