@@ -135,7 +135,7 @@ pub(super) fn products_in_parts(
         let rows = ProductsInPart { day: part.day, sales: HashMap::new() };
         let add = move |part: &mut ProductsInPart, row: &Row<'_>| {
             let order: StoredOrder<'_> = row.read()?;
-            let sale = order.sale(&dictionaries)?;
+            let sale = order.sale(&order.text(&dictionaries)?)?;
             for goods in sale.goods {
                 let of_product = (order.device_no, sale.currency, goods.goods_id);
                 let (items, amount) = part.sales.entry(of_product).or_default();

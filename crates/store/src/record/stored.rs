@@ -89,10 +89,10 @@ impl<'r> StoredOrder<'r> {
         Ok(())
     }
 
-    /// Returns the sale that the order counts as.
-    pub(crate) fn sale(&self, dictionaries: &Dictionaries) -> Result<Sale, Error> {
+    /// Returns the sale that the order, whose record has this text, counts as.
+    pub(crate) fn sale(&self, text: &[u8]) -> Result<Sale, Error> {
         let no_sale = || Error::Data(format!("order {} is not a sale", self.order_id));
-        sale_of(&self.text(dictionaries)?, self.sale_at_ms.ok_or_else(no_sale)?)
+        sale_of(text, self.sale_at_ms.ok_or_else(no_sale)?)
     }
 
     /// Returns the text of the record.

@@ -11,7 +11,7 @@ use crate::db::Read;
 use crate::dictionaries;
 use crate::error::Error;
 use crate::record::dictionaries::Dictionaries;
-use crate::record::sale::{check_text, sale_time};
+use crate::record::sale::Recorded;
 use crate::record::sale_figures;
 use crate::record::stored::{StoredOrder, order_columns};
 use crate::sql::statements;
@@ -136,8 +136,11 @@ impl Recount<'_> {
                 let error = match row.read::<StoredOrder<'_>>() {
                     Ok(order) => {
                         verified.refunding += i64::from(sale_figures::is_refunding(order.sale));
-                        unsold_error(&order, self.dictionaries)
-                            .map(|error| self.name(&order, error))
+                        let error = match self.read_record(&order, verified) {
+                            Ok((_, recorded)) => unsold_error(&order, &recorded),
+                            Err(error) => Some(error.reason()),
+                        };
+                        error.map(|error| self.name(&order, error))
                     }
                     Err(error) => Some(self.unreadable(error)?),
                 };
@@ -145,6 +148,31 @@ impl Recount<'_> {
                 Ok(())
             })
             .await
+    }
+
+    /// Returns the text of an order's record, and what it says, compared with the device and the
+    /// trade start of the order.
+    fn read_record(
+        &self,
+        order: &StoredOrder<'_>,
+        verified: &mut Verified,
+    ) -> Result<(Vec<u8>, Recorded), Error> {
+        let text = order.text(self.dictionaries)?;
+        let recorded = Recorded::read(&text)?;
+        let device = &recorded.device_code;
+        if self.codes.get(&order.device_no).is_some_and(|code| code != device) {
+            let error = format!("its record says device {device}");
+            verified.differences.push(self.name(order, error));
+        }
+        let start = (order.trade_start_ms, recorded.trade_start_time.as_str());
+        if let Some((error, day)) = time_error("its trade started", start, self.zone) {
+            let differences = match day {
+                Some(_) => &mut verified.by_other_rules,
+                None => &mut verified.differences,
+            };
+            differences.push(self.name(order, error));
+        }
+        Ok((text, recorded))
     }
 
     /// Returns a difference of an order.
@@ -218,7 +246,12 @@ impl Recount<'_> {
                     }
                 };
                 verified.refunding += i64::from(sale_figures::is_refunding(order.sale));
-                match sale_and_error((&order, self.dictionaries), self.zone) {
+                let sale = self.read_record(&order, verified).and_then(|(text, recorded)| {
+                    let sale = order.sale(&text)?;
+                    let error = sale_error((&order, &sale), &recorded, self.zone);
+                    Ok((sale, error))
+                });
+                match sale {
                     Ok((sale, error)) => {
                         sums.count(self.zone, order.device_no, &sale, 1);
                         remove_names_of(&sale, &mut verified.names_without_sale);
@@ -309,46 +342,42 @@ fn remove_names_of(sale: &Sale, names: &mut BTreeMap<String, (UnixMs, String)>) 
 }
 
 /// Returns the problem of an order that is not a sale according to its columns.
-fn unsold_error(order: &StoredOrder<'_>, dictionaries: &Dictionaries) -> Option<String> {
-    let time = || {
-        let text = order.text(dictionaries)?;
-        check_text(&text)?;
-        sale_time(&text)
-    };
-    match time() {
-        Ok((Some(time), _)) => Some(format!("was paid at {time} and counts as no sale")),
-        Ok((None, states)) if order.sale != sale_figures::packed(None, states) => {
+fn unsold_error(order: &StoredOrder<'_>, recorded: &Recorded) -> Option<String> {
+    match &recorded.paid_at {
+        Some(time) => Some(format!("was paid at {time} and counts as no sale")),
+        None if order.sale != sale_figures::packed(None, recorded.states) => {
             Some("its states do not match its record".to_owned())
         }
-        Ok(_) => None,
-        Err(error) => Some(error.reason()),
+        None => None,
     }
 }
 
-/// The problem of a sale. If other rules of the zone explain it, the day of the recorded time.
-type SaleError = (String, Option<Day>);
+/// The problem of an order. If other rules of the zone explain it, the day of the recorded time.
+type OrderError = (String, Option<Day>);
 
-/// Returns the sale of an order that is a sale according to its columns, and its problem, if any.
-fn sale_and_error(
-    (order, dictionaries): (&StoredOrder<'_>, &Dictionaries),
+/// Returns the problem of an order that is this sale according to its columns.
+fn sale_error(
+    (order, sale): (&StoredOrder<'_>, &Sale),
+    recorded: &Recorded,
     zone: &Zone,
-) -> Result<(Sale, Option<SaleError>), Error> {
-    let text = order.text(dictionaries)?;
-    check_text(&text)?;
-    let sale = order.sale(dictionaries)?;
-    let ((recorded, states), expected) = (sale_time(&text)?, zone.text(sale.at));
-    let recorded = recorded.as_deref().unwrap_or("none");
-    let time = (recorded != expected)
-        .then(|| format!("counts as a sale at {expected}, its record says {recorded}"));
-    let other_day = day_by_other_rules(recorded, &expected, zone);
-    let error = match time {
-        Some(time) if other_day.is_none() => Some((time, None)),
-        _ if order.sale != sale_figures::packed(Some(&sale), states) => {
+) -> Option<OrderError> {
+    let paid_at = recorded.paid_at.as_deref().unwrap_or("none");
+    match time_error("counts as a sale", (sale.at, paid_at), zone) {
+        Some(error @ (_, None)) => Some(error),
+        _ if order.sale != sale_figures::packed(Some(sale), recorded.states) => {
             Some(("the figures of its sale do not match its record".to_owned(), None))
         }
-        time => time.map(|time| (time, other_day)),
-    };
-    Ok((sale, error))
+        error => error,
+    }
+}
+
+/// Compares a time with the local time in the record.
+fn time_error(what: &str, (at, recorded): (UnixMs, &str), zone: &Zone) -> Option<OrderError> {
+    let expected = zone.text(at);
+    (recorded != expected).then(|| {
+        let error = format!("{what} at {expected}, its record says {recorded}");
+        (error, day_by_other_rules(recorded, &expected, zone))
+    })
 }
 
 /// Returns the day of a recorded local time if other rules of the zone may have given it to the

@@ -2,10 +2,11 @@
 
 mod sums;
 
-use kiosque_model::UnixMs;
 use kiosque_model::fleet::DeviceEntry;
-use kiosque_testkit::entries::{aisle, bare_device, moved, order};
-use kiosque_testkit::{NOW, TestData, TestStore};
+use kiosque_model::{DeviceCode, UnixMs, Zone};
+use kiosque_store::Incoming;
+use kiosque_testkit::entries::{aisle, bare_device, moved, order, sale, sold};
+use kiosque_testkit::{NOW, TestData, TestStore, open};
 
 /// Statements that plant differences.
 const PLANTED: [&str; 29] = [
@@ -91,6 +92,53 @@ async fn an_order_of_a_device_that_two_groups_have_is_named() {
         "group b, device d1, order o4: its checksum does not match its columns and its record",
     ];
     assert_eq!(fixture.differences().await, differences);
+}
+
+/// Orders whose columns have the device and the start of other records, with whole checksums.
+#[tokio::test]
+async fn an_order_with_the_record_of_another_is_named() {
+    let fixture = TestStore::with_fleet().await;
+    let moved = |order| Incoming { device_code: DeviceCode::parse("d2").unwrap(), ..order };
+    let late = |order| Incoming { trade_start: UnixMs(1_000), ..order };
+    let paid = |id| sold(order(id, "d1", 10), sale(10, "EUR", &[]));
+    let orders = vec![
+        moved(order("o1", "d1", 10)),
+        late(order("o2", "d1", 10)),
+        moved(paid("o3")),
+        late(paid("o4")),
+    ];
+    fixture.receive_new(orders).await;
+    let start = "its trade started at 1970-01-01 00:00:01, its record says 1970-01-01 00:00:00";
+    let mut differences = fixture.differences().await;
+    differences.sort();
+    let named = [
+        format!("group a, device d1, order o2: {start}"),
+        format!("group a, device d1, order o4: {start}"),
+        "group a, device d2, order o1: its record says device d1".to_owned(),
+        "group a, device d2, order o3: its record says device d1".to_owned(),
+    ];
+    assert_eq!(differences, named);
+}
+
+/// A trade starts at another local time by other rules of the zone.
+#[tokio::test]
+async fn other_rules_of_the_zone_explain_starts_of_trades() {
+    let data = TestData::new();
+    let paris = Zone::named("Europe/Paris").unwrap();
+    drop(open(&data, Some(&paris)).await.unwrap());
+    let fixture = TestStore::with_fleet_on(data).await;
+    // Rendered in UTC.
+    let late = Incoming { trade_start: UnixMs(1_000), ..order("o2", "d1", 10) };
+    fixture.receive_new(vec![order("o1", "d1", 10), late]).await;
+    let verified = fixture.store.upkeep().verify().await.unwrap();
+    let name = |id: &str, time: &str| {
+        format!(
+            "group a, device d1, order {id}: its trade started at 1970-01-01 {time}, its record \
+             says 1970-01-01 00:00:00"
+        )
+    };
+    assert_eq!(verified.differences, [name("o2", "01:00:01")]);
+    assert_eq!(verified.by_other_rules, [name("o1", "01:00:00")]);
 }
 
 /// Every record that cannot be read is named, and the rest is checked.

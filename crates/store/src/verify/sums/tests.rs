@@ -41,8 +41,11 @@ fn errors(
     let record = pack(&incoming.record, columns, dictionary).expect("packs");
     let order = StoredOrder { record: &record, ..columns };
     let none = Dictionaries::default();
-    let (_, error) = sale_and_error((&order, &none), &Zone::utc()).expect("a sale");
-    (error.map(|(error, _)| error), unsold_error(&order, &none))
+    let text = order.text(&none).expect("a text");
+    let recorded = Recorded::read(&text).expect("reads");
+    let sale = order.sale(&text).expect("a sale");
+    let error = sale_error((&order, &sale), &recorded, &Zone::utc());
+    (error.map(|(error, _)| error), unsold_error(&order, &recorded))
 }
 
 /// The time and the figures of a sale match its record.
