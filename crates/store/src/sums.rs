@@ -288,7 +288,7 @@ impl BlockDay {
 }
 
 /// Returns the goods of a sale that have a name, each with it.
-fn names_in(sale: &Sale) -> impl Iterator<Item = (&str, &str)> {
+pub(crate) fn names_in(sale: &Sale) -> impl Iterator<Item = (&str, &str)> {
     let goods = sale.goods.iter();
     let named = goods.filter_map(|sold| Some((sold.goods_id.as_str(), sold.name.as_deref()?)));
     named.filter(|(_, name)| !name.is_empty())

@@ -80,8 +80,11 @@ pub struct Verified {
     days_by_other_rules: BTreeSet<Day>,
     /// Orders of the current group that are being refunded.
     refunding: i64,
-    /// Names of goods of the current group, and the times of their sales, which are not found yet.
-    names_without_sale: BTreeMap<String, (UnixMs, String)>,
+    /// Names of goods of the current group, with the times of their sales; `None` once the sale is
+    /// found.
+    names: BTreeMap<String, Option<(UnixMs, String)>>,
+    /// Other goods that sales of the current group name; most are products.
+    goods_without_name: BTreeSet<String>,
 }
 
 impl Upkeep<'_> {

@@ -10,13 +10,14 @@ use super::{Group, Verified};
 use crate::db::Read;
 use crate::dictionaries;
 use crate::error::Error;
+use crate::fleet::products_by_id;
 use crate::record::dictionaries::Dictionaries;
 use crate::record::sale::Recorded;
 use crate::record::sale_figures;
 use crate::record::stored::{StoredOrder, order_columns};
-use crate::sql::statements;
+use crate::sql::{distinct, statements};
 use crate::sums::device_block::{BlockSums, each_device, each_product, each_seller};
-use crate::sums::{BlockDay, BlockRow, DayRow, NO_SALE, Sums, figures};
+use crate::sums::{BlockDay, BlockRow, DayRow, NO_SALE, Sums, figures, names_in};
 
 statements! {
     DAYS_WITH_SUMS(group_no) -> Day = "select day from sales_by_day where group_no = $group_no
@@ -37,9 +38,9 @@ statements! {
     SUMS_BY_DEVICE(group_no, day) -> BlockRow<'_> = "select day, device_block, currency,
             devices, products
         from sales_by_device where group_no = $group_no and day = $day";
-    GOODS_NAMES(group_no, no_sale_ms) -> (String, (UnixMs, String)) = "select goods_id,
-            sale_at_ms, goods_name
-        from goods_names where group_no = $group_no and sale_at_ms <> $no_sale_ms";
+    GOODS_NAMES(group_no) -> (String, (UnixMs, String)) = "select goods_id, sale_at_ms,
+            goods_name
+        from goods_names where group_no = $group_no";
     REFUNDING(group_no) -> i64 = "select refunding from group_changes
         where group_no = $group_no";
     DEVICE_CODES() -> (DeviceNo, String) = "select device_no, device_code from devices";
@@ -87,24 +88,14 @@ impl Recount<'_> {
         let stored = self.read.all(&DAYS_WITH_SUMS, &group).await?;
         let mut days: BTreeSet<Day> = stored.into_iter().collect();
         self.add_days_with_sales(&mut days).await?;
-        let params = [self.group.number.into(), NO_SALE.into()];
-        let names = self.read.all(&GOODS_NAMES, &params).await?.into_iter();
-        verified.names_without_sale = names.collect();
+        let names = self.read.all::<(String, _)>(&GOODS_NAMES, &group).await?.into_iter();
+        let names = names.map(|(goods_id, named)| (goods_id, Some(named)));
+        verified.names = names.collect();
         for day in days {
             let checked = self.check_day(day, verified).await;
             verified.note_damage(&format!("group {}, {day}", self.group.id), checked)?;
         }
-        // An order with a difference may be a sale that gives a name.
-        if verified.differences.is_empty() {
-            for (goods_id, (at, name)) in std::mem::take(&mut verified.names_without_sale) {
-                verified.differences.push(format!(
-                    "group {}: {goods_id} is named {name:?} by a sale at {}, and no such sale is \
-                     stored",
-                    self.group.id,
-                    at.rfc3339()
-                ));
-            }
-        }
+        self.check_names(verified).await?;
         // Known once the orders of all days are read.
         for (day, difference) in std::mem::take(&mut verified.of_sums) {
             match verified.days_by_other_rules.contains(&day) {
@@ -113,6 +104,32 @@ impl Recount<'_> {
             }
         }
         self.check_refunding(verified).await
+    }
+
+    /// Checks that each name is of a sale, and that goods that sales name and that are no product
+    /// have a name.
+    async fn check_names(&self, verified: &mut Verified) -> Result<(), Error> {
+        let id = &self.group.id;
+        // An order with a difference may be a sale that gives a name.
+        if verified.differences.is_empty() {
+            for (goods_id, named) in std::mem::take(&mut verified.names) {
+                let Some((at, name)) = named.filter(|(at, _)| *at != NO_SALE) else { continue };
+                verified.differences.push(format!(
+                    "group {id}: {goods_id} is named {name:?} by a sale at {}, and no such sale is \
+                     stored",
+                    at.rfc3339()
+                ));
+            }
+        }
+        let goods = std::mem::take(&mut verified.goods_without_name);
+        let ids = distinct(goods.iter().map(String::as_str));
+        let products = products_by_id(self.read, &ids).await?;
+        verified.differences.extend(
+            goods.iter().filter(|goods_id| !products.contains_key(*goods_id)).map(|goods_id| {
+                format!("group {id}: sales name {goods_id}, and no name of it is stored")
+            }),
+        );
+        Ok(())
     }
 
     /// Compares the number of orders that are being refunded.
@@ -254,7 +271,7 @@ impl Recount<'_> {
                 match sale {
                     Ok((sale, error)) => {
                         sums.count(self.zone, order.device_no, &sale, 1);
-                        remove_names_of(&sale, &mut verified.names_without_sale);
+                        verified.find_names_of(&sale);
                         match error {
                             Some((error, Some(recorded))) => {
                                 verified.by_other_rules.push(self.name(&order, error));
@@ -331,12 +348,18 @@ impl Recount<'_> {
     }
 }
 
-/// Removes the names that a sale gives to its goods.
-fn remove_names_of(sale: &Sale, names: &mut BTreeMap<String, (UnixMs, String)>) {
-    for sold in &sale.goods {
-        let named = names.get(&sold.goods_id);
-        if named.is_some_and(|(at, name)| *at == sale.at && sold.name.as_ref() == Some(name)) {
-            names.remove(&sold.goods_id);
+impl Verified {
+    /// Finds the stored names of a sale's goods.
+    fn find_names_of(&mut self, sale: &Sale) {
+        for (goods_id, name) in names_in(sale) {
+            match self.names.get_mut(goods_id) {
+                Some(named) => {
+                    named.take_if(|(at, stored)| *at == sale.at && stored == name);
+                }
+                None => {
+                    self.goods_without_name.insert(goods_id.to_owned());
+                }
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kiosque_model::order::ShipmentStatus;
 use kiosque_model::sales::Sale;
 use kiosque_model::{Minor, UnixMs};
-use kiosque_store::{Incoming, ReceiveOptions};
+use kiosque_store::{Incoming, OrderOutcome, ReceiveOptions};
 use kiosque_testkit::entries::{self, cancelled, order, sold};
 use kiosque_testkit::{NOW, TestStore, no_owners};
 
@@ -263,6 +263,25 @@ async fn names_of_goods_are_those_of_sales() {
             format!("group a: p is named {name:?} by a sale at {at}, and no such sale is stored");
         assert_eq!(fixture.differences().await, [want], "{planted}");
     }
+}
+
+/// DASH-17: goods that sales name have a name, unless they are a product or no sale names them now.
+#[tokio::test]
+async fn goods_that_sales_name_have_a_name() {
+    let named = |id: &str, goods_ids: &[&str]| {
+        let goods: Vec<_> = goods_ids.iter().map(|id| (*id, 1, 100)).collect();
+        let mut sale = entries::sale(PAID, "EUR", &goods);
+        sale.goods.iter_mut().for_each(|sold| sold.name = Some("N".to_owned()));
+        sold(order(id, "d1", 10), sale)
+    };
+    let fixture = TestStore::with_fleet().await;
+    fixture.receive_new(vec![named("o1", &["p", "q", "r"]), named("o2", &["q", "s"])]).await;
+    let unnamed = sold(order("o2", "d1", 10), entries::sale(PAID, "EUR", &[("t", 1, 100)]));
+    assert_eq!(fixture.receive(vec![unnamed]).await, [OrderOutcome::Updated]);
+    fixture.check().await;
+    fixture.tamper("delete from goods_names where goods_id <> 'r'");
+    let want = "group a: sales name q, and no name of it is stored";
+    assert_eq!(fixture.differences().await, [want]);
 }
 
 /// The row of a day has loose bounds of its sale times.
