@@ -29,7 +29,8 @@ statements! {
         order by o.device_code";
     COUNTED(group_no) -> CountRow = "select devices, devices_from_ms
         from group_changes where group_no = $group_no";
-    LISTED(group_no) -> CountRow = "select
+    /// The number of periods, and the count that follows from them.
+    LISTED(group_no) -> (i64, CountRow) = "select count(*) as periods,
             coalesce(sum(case when listed and until_ms = 9223372036854775807
                 then 1 else 0 end), 0) as devices,
             coalesce(max(case when until_ms < 9223372036854775807
@@ -59,17 +60,22 @@ pub(super) async fn check(
         found.differences.push(format!("group {}, device {device_code}: {error}", group.id));
     }
     let counted = read.one::<CountRow>(&COUNTED, &number).await?;
-    let listed = read.one::<CountRow>(&LISTED, &number).await?;
-    let (Some(counted), Some(listed)) = (counted, listed) else { return Ok(()) };
-    if counted != listed {
-        found.differences.push(format!(
-            "group {}: {} devices are counted from {} on, {} are listed from {} on",
-            group.id,
-            counted.devices,
-            counted.devices_from_ms.rfc3339(),
-            listed.devices,
-            listed.devices_from_ms.rfc3339()
-        ));
+    let listed = read.one::<(i64, CountRow)>(&LISTED, &number).await?;
+    match (counted, listed) {
+        (None, Some((1.., _))) => {
+            found.differences.push(format!("group {}: it has no change counter", group.id));
+        }
+        (Some(counted), Some((_, listed))) if counted != listed => {
+            found.differences.push(format!(
+                "group {}: {} devices are counted from {} on, {} are listed from {} on",
+                group.id,
+                counted.devices,
+                counted.devices_from_ms.rfc3339(),
+                listed.devices,
+                listed.devices_from_ms.rfc3339()
+            ));
+        }
+        _ => {}
     }
     Ok(())
 }

@@ -2,14 +2,14 @@
 
 mod sums;
 
-use kiosque_model::fleet::DeviceEntry;
+use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::{DeviceCode, UnixMs, Zone};
 use kiosque_store::Incoming;
-use kiosque_testkit::entries::{aisle, bare_device, moved, order, sale, sold};
+use kiosque_testkit::entries::{aisle, bare_device, device, group, moved, order, sale, sold};
 use kiosque_testkit::{NOW, TestData, TestStore, open};
 
 /// Statements that plant differences.
-const PLANTED: [&str; 29] = [
+const PLANTED: [&str; 30] = [
     "delete from orders where order_id = 'o3'",
     "update ledger set last_seq = 6 where device_code = 'd1'",
     "update ledger set last_seq = 1 where device_code = 'd2'",
@@ -23,6 +23,7 @@ const PLANTED: [&str; 29] = [
     "update orders set change_no = 99 where order_id = 'o1'",
     "update group_changes set last_change_no = 4 where last_change_no = 5",
     "delete from group_changes where last_change_no = 1",
+    "delete from group_changes where last_change_no = 0",
     "delete from group_histories where group_no = 1",
     "update group_histories set first_change_no = 2 where group_no = 1",
     "delete from ledger where device_code = 'd1'",
@@ -43,7 +44,8 @@ const PLANTED: [&str; 29] = [
     "update orders set device_no = 2 where order_id = 'o5'",
 ];
 
-/// A device with five orders, two of them archived, and a stock of 5.
+/// A device with five orders, two of them archived, and a stock of 5, and a group without orders,
+/// whose device is disabled.
 async fn fixture() -> TestStore {
     let fixture = TestStore::with_fleet().await;
     let aisles = Some(vec![aisle("1", "p", 2), aisle("2", "p", 3)]);
@@ -53,6 +55,9 @@ async fn fixture() -> TestStore {
     fixture.receive_new((10..).zip(ids).map(|(at, id)| order(id, "d1", at)).collect()).await;
     fixture.receive_new(vec![order("f1", "e1", 10)]).await;
     fixture.store.upkeep().archive(UnixMs(12), NOW).await.unwrap();
+    let devices = vec![DeviceEntry { enabled: Some(false), ..device("c1", "c") }];
+    let groups = vec![group("c"), group("without devices")];
+    fixture.apply(Fleet { groups, devices, ..Fleet::default() }).await.unwrap();
     fixture
 }
 
@@ -60,7 +65,7 @@ async fn fixture() -> TestStore {
 #[tokio::test]
 async fn data_that_is_whole_has_no_differences() {
     let verified = fixture().await.store.upkeep().verify().await.unwrap();
-    assert_eq!((verified.orders, verified.ledgers), (6, 3));
+    assert_eq!((verified.orders, verified.ledgers), (6, 4));
     assert_eq!(verified.differences, [""; 0]);
 }
 
