@@ -5,6 +5,7 @@
 //! busy tables for as long as a recount takes.
 
 mod blocks;
+mod counters;
 mod devices;
 mod owners;
 mod sums;
@@ -30,7 +31,7 @@ row! {
 }
 
 statements! {
-    [blocks, devices, owners, sums]
+    [blocks, counters, devices, owners, sums]
     LEDGERS(group_no) -> LedgerRow = "select group_no, device_code, device_no, first_seq,
             archived_seq, last_seq, blocked_seq
         from ledger where group_no = $group_no order by device_code";
@@ -74,6 +75,8 @@ pub struct Verified {
     /// orders, and the sums of days that then have other orders. They are no damage: a version of
     /// this program with other rules for the zone stored the orders.
     pub by_other_rules: Vec<String>,
+    /// The last arrival of an order.
+    last_arrival: i64,
     /// Differences of the sums of the current group, with their days.
     of_sums: Vec<(Day, String)>,
     /// Days of the current group that have other orders by other rules.
@@ -120,6 +123,12 @@ impl Upkeep<'_> {
             };
             self.check_part(&name, &mut verified, check).await?;
         }
+        // After the orders: a counter only grows.
+        let last_arrival = verified.last_arrival;
+        let check = async move |read: &Read<'_>, found: &mut Verified| {
+            counters::check(read, last_arrival, found).await
+        };
+        self.check_part("the counters", &mut verified, check).await?;
         Ok(verified)
     }
 
@@ -171,6 +180,7 @@ impl Verified {
         self.orders += other.orders;
         self.ledgers += other.ledgers;
         self.sums += other.sums;
+        self.last_arrival = self.last_arrival.max(other.last_arrival);
         self.differences.extend(other.differences);
         self.by_other_rules.extend(other.by_other_rules);
     }

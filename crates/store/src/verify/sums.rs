@@ -175,6 +175,7 @@ impl Recount<'_> {
         verified: &mut Verified,
     ) -> Result<(Vec<u8>, Recorded), Error> {
         let text = order.text(self.dictionaries)?;
+        verified.last_arrival = verified.last_arrival.max(order.arrival_no.unwrap_or(0));
         let recorded = Recorded::read(&text)?;
         let device = &recorded.device_code;
         if self.codes.get(&order.device_no).is_some_and(|code| code != device) {

@@ -98,7 +98,8 @@ async fn an_update_leaves_the_first_arrival() {
     assert_eq!(arrival(&fixture, "a", "o3").await, None);
 }
 
-/// Arrivals that began before a time are purged, in several transactions; their orders stay.
+/// Arrivals that began before a time are purged, in several transactions; their orders stay. Orders
+/// of other arrivals that are not known are a difference.
 #[tokio::test]
 async fn old_arrivals_are_purged() {
     let fixture = TestStore::with_fleet().await;
@@ -121,5 +122,10 @@ async fn old_arrivals_are_purged() {
     assert_eq!(arrival(&fixture, "a", "o2").await, came(stream("tills"), 1_010));
     assert_eq!(arrival(&fixture, "a", "o3").await, came(stream("office"), 1_009));
     assert_eq!(fixture.query("select count(*) from orders"), ["3"]);
+    fixture.check().await;
     assert_eq!(fixture.store.intake().purge_arrivals(UnixMs(1_011)).await.unwrap(), 2);
+    fixture.check().await;
+    fixture.tamper("update counters set last = 1001 where name = 'arrivals'");
+    let want = "counter arrivals: number 1002 is taken, the counter is at 1001";
+    assert_eq!(fixture.differences().await, [want]);
 }
