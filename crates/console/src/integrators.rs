@@ -114,7 +114,7 @@ impl Listed for Account {
         None,
         None,
         Some(("session", |account| {
-            Value::of(account.session.as_ref().and_then(|session| session.opened_timestamp))
+            Value::of(account.session.as_ref().map(|session| session.opened_timestamp))
         })),
         Some(("used", |account| Value::of(account.last_use.map(|at| at.0)))),
     ];
@@ -185,8 +185,8 @@ pub fn page(frame: &Frame<'_>, view: &Integrators) -> String {
 
 /// Returns the accounts of the page with their sessions as CSV.
 pub fn csv(view: &Integrators) -> String {
-    fn of_session<T>(of: &Account, field: fn(&SessionItem) -> Option<T>) -> Option<T> {
-        of.session.as_ref().and_then(field)
+    fn of_session(of: &Account, field: fn(&SessionItem) -> String) -> String {
+        of.session.as_ref().map(field).unwrap_or_default()
     }
     let columns: [csv::Column<&Account>; 9] = [
         ("account", |of| of.item.account.clone()),
@@ -194,9 +194,9 @@ pub fn csv(view: &Integrators) -> String {
         ("groups", |of| of.item.group_ids.join(" ")),
         ("enabled", |of| of.item.enabled.to_string()),
         ("third_party_api", |of| of.item.third_party_api.to_string()),
-        ("session_since", |of| csv::time(of_session(of, |it| it.opened_timestamp).map(UnixMs))),
-        ("session_from", |of| of_session(of, |it| it.source.clone()).unwrap_or_default()),
-        ("session_group", |of| of_session(of, |it| it.group_id.clone()).unwrap_or_default()),
+        ("session_since", |of| of_session(of, |it| UnixMs(it.opened_timestamp).rfc3339())),
+        ("session_from", |of| of_session(of, |it| it.source.clone())),
+        ("session_group", |of| of_session(of, |it| it.group_id.clone().unwrap_or_default())),
         ("last_use", |of| csv::time(of.last_use)),
     ];
     let more = view.next.is_some().then_some(csv::MORE_ROWS);
@@ -296,8 +296,8 @@ fn session_text(frame: &Frame<'_>, session: Option<&SessionItem>) -> String {
     let at = |at: i64| frame.zone.text(UnixMs(at));
     let say = |text: crate::text::Text, value: &str| text.fill(frame.language, &[value]);
     let parts = [
-        session.opened_timestamp.map(|opened| say(SINCE, &at(opened))),
-        session.source.as_deref().map(|source| say(FROM, source)),
+        Some(say(SINCE, &at(session.opened_timestamp))),
+        Some(say(FROM, &session.source)),
         session.group_id.as_deref().map(|group| say(IN_GROUP, group)),
         Some(say(UNTIL, &at(session.expires_timestamp))),
     ];

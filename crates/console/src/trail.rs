@@ -17,8 +17,6 @@ texts! {
     DETAIL: "Detail", "详情";
     REPLACED: "replaced the session opened {0} from {1}", "替换了 {0} 从 {1} 打开的会话";
     ENDED: "ended the session opened {0} from {1}", "结束了 {0} 从 {1} 打开的会话";
-    UNKNOWN_TIME: "at an unknown time", "（时间未知）";
-    UNKNOWN_SOURCE: "an unknown address", "未知地址";
     TIMES: "{0} times", "{0} 次";
     LOGIN_REPLACED: "Login, replaced a session", "登录，替换了会话";
     FILE: "file {0}", "文件 {0}";
@@ -103,12 +101,10 @@ fn cells(frame: &Frame<'_>, entry: &AuditEntry, login: Option<&AuditEntry>) -> M
 fn detail(frame: &Frame<'_>, entry: &AuditEntry, written: impl Fn(UnixMs) -> String) -> String {
     let mut parts = Vec::new();
     if let Some(earlier) = &entry.replaced {
-        let at = earlier.timestamp.map(|at| written(UnixMs(at)));
-        let at = at.unwrap_or_else(|| frame.say(UNKNOWN_TIME).to_owned());
-        let source = earlier.source.as_deref().unwrap_or(frame.say(UNKNOWN_SOURCE));
         let is_replaced = entry.event == AuditEvent::SessionReplaced.name();
         let text = if is_replaced { REPLACED } else { ENDED };
-        parts.push(text.fill(frame.language, &[&at, source]));
+        let at = written(UnixMs(earlier.timestamp));
+        parts.push(text.fill(frame.language, &[&at, &earlier.source]));
     }
     if let Some(group) = &entry.group_id {
         parts.push(IN_GROUP.fill(frame.language, &[group]));

@@ -83,16 +83,16 @@ impl AuditEntry {
     }
 }
 
-/// The login that opened a session. A field is null if an earlier version did not record it.
+/// The login that opened a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplacedSession {
     /// The address of the caller.
-    pub source: Option<String>,
+    pub source: String,
     /// The id of the request.
-    pub request_id: Option<String>,
+    pub request_id: String,
     /// When it was opened.
-    pub timestamp: Option<i64>,
+    pub timestamp: i64,
 }
 
 /// The details of an entry. A field that its event does not have is left out.

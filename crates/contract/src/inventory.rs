@@ -118,14 +118,14 @@ pub struct SessionItem {
     pub account: String,
     /// The group that it selects.
     pub group_id: Option<String>,
-    /// The login that opened it; null if an earlier version did.
-    pub opened_timestamp: Option<i64>,
+    /// The login that opened it.
+    pub opened_timestamp: i64,
     /// Its end.
     pub expires_timestamp: i64,
     /// The address of that login.
-    pub source: Option<String>,
+    pub source: String,
     /// The id of that login's request.
-    pub request_id: Option<String>,
+    pub request_id: String,
 }
 
 /// A product.

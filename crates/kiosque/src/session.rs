@@ -31,9 +31,9 @@ fn table(sessions: &[SessionItem], zone: &Zone) -> Table {
         [
             session.account.clone(),
             cell(session.group_id.as_ref()),
-            time(zone, session.opened_timestamp),
+            time(zone, Some(session.opened_timestamp)),
             time(zone, Some(session.expires_timestamp)),
-            cell(session.source.as_ref()),
+            session.source.clone(),
         ]
     })
 }
@@ -43,9 +43,9 @@ async fn end(settings: &Settings, account: String) -> anyhow::Result<()> {
     let store = open::store(settings).await?;
     match store.sessions().end(name, acting::by("session end")).await? {
         EndedSession::Ended(session) => {
-            let opened = time(store.zone(), session.opened.timestamp);
-            let source = session.opened.source.map_or_else(String::new, |it| format!(" from {it}"));
-            print_line!("ended the session of {account}, opened at {opened}{source}")?;
+            let opened = time(store.zone(), Some(session.opened.timestamp));
+            let source = session.opened.source;
+            print_line!("ended the session of {account}, opened at {opened} from {source}")?;
             print_line!("the account may log in again; `enabled = false` in a fleet disables it")?;
         }
         EndedSession::NoSession => print_line!("{account} has no session; nothing changed")?,

@@ -89,9 +89,9 @@ create table sessions (
     group_no bigint not null,
     token_digest text not null,
     expires_at_ms bigint not null,
-    source text,
-    request_id text,
-    opened_at_ms bigint
+    source text not null,
+    request_id text not null,
+    opened_at_ms bigint not null
 );
 
 -- Sources that logged in to an account before; failed logins from elsewhere do not count against

@@ -32,7 +32,7 @@ row! {
         count: i64,
         reason: Option<String>,
         details: Option<String>,
-        replaced: ReplacedSession,
+        replaced: Option<ReplacedSession>,
     }
     for ReplacedSession { source, request_id, timestamp }
     struct SessionRow {
@@ -276,9 +276,9 @@ async fn insert_as(
         happened.count.into(),
         happened.detail.as_deref().into(),
         details.as_deref().into(),
-        ended.and_then(|ended| ended.source.as_deref()).into(),
-        ended.and_then(|ended| ended.request_id.as_deref()).into(),
-        ended.and_then(|ended| ended.timestamp).into(),
+        ended.map(|ended| ended.source.as_str()).into(),
+        ended.map(|ended| ended.request_id.as_str()).into(),
+        ended.map(|ended| ended.timestamp).into(),
     ];
     write.execute(&INSERT_ENTRY, &params).await?;
     Ok(())
@@ -327,8 +327,6 @@ async fn page(read: &Read<'_>, query: &AuditQuery) -> Result<AuditPage, Error> {
 fn entry(row: EntryRow) -> Result<AuditEntry, Error> {
     let unknown = |_| Error::Data(format!("the audit trail has an unknown event: {:?}", row.event));
     let event: AuditEvent = row.event.parse().map_err(unknown)?;
-    // These events have an earlier session, even if nothing is known about it.
-    let ended = matches!(event, AuditEvent::SessionReplaced | AuditEvent::SessionEnded);
     // Details that a later version wrote in another form are left out.
     let details: Option<AuditDetails> =
         row.details.and_then(|text| serde_json::from_str(&text).ok());
@@ -345,6 +343,6 @@ fn entry(row: EntryRow) -> Result<AuditEntry, Error> {
         count: row.count,
         details: details::with_reason(details, event, detail.as_deref()),
         detail,
-        replaced: ended.then_some(row.replaced),
+        replaced: row.replaced,
     })
 }

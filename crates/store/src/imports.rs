@@ -61,7 +61,7 @@ const LOST_AFTER_MS: i64 = 60_000;
 /// The maximum number of rejected lines of an import that are stored.
 pub const IMPORT_REJECTED_MAX: usize = 50;
 
-/// The stored details. Programs of earlier versions ignore the lines.
+/// The stored details.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct StoredDetails {

@@ -24,8 +24,9 @@ statements! {
     ACCOUNT(account_no) -> AccountRow = "select display_name, password_hash, third_party_api,
             enabled
         from accounts where account_no = $account_no";
-    LOCK(account_no) = "insert into sessions (account_no, group_no, token_digest, expires_at_ms)
-        values ($account_no, 0, '', 0)
+    LOCK(account_no) = "insert into sessions (account_no, group_no, token_digest, expires_at_ms,
+            source, request_id, opened_at_ms)
+        values ($account_no, 0, '', 0, '', '', 0)
         on conflict (account_no) do update set group_no = sessions.group_no";
     REPLACE(account_no, group_no, token_digest, expires_at_ms, source, request_id, opened_at_ms) =
         "insert into sessions (account_no, group_no, token_digest, expires_at_ms,

@@ -18,8 +18,8 @@ texts! {
     NODE: "Node", "节点";
     ARRIVED: "Arrived", "到达时间";
     BETWEEN: "between {0} and {1}", "{0} 至 {1} 之间";
-    UNKNOWN: "Unknown: the order was stored by an earlier version, or by the demo.",
-        "未知：此订单由较早版本或演示程序存入。";
+    UNKNOWN: "Unknown: it was purged with the audit trail, or the demo stored the order.",
+        "未知：来源已随审计记录清除，或此订单由演示程序存入。";
 }
 
 /// How an order came in.

@@ -43,5 +43,5 @@ async fn the_page_of_an_order_shows_the_key_and_the_time_of_its_stream() {
         assert!(card.contains(&format!("<dd>{key}</dd>")), "{id}: {card}");
         assert!(card.contains(&format!("2026-03-02 {at}")), "{id}: {card}");
     }
-    assert!(source("o5").await.contains("Unknown: the order was stored by an earlier version"));
+    assert!(source("o5").await.contains("Unknown: it was purged with the audit trail"));
 }
