@@ -109,7 +109,7 @@ fn slope_row(name: &str, groups: &[Group], measured: &[Measured]) -> Row {
     }));
     let note =
         format!("with the devices of a group; rounds {:.3} to {:.3}", slopes.min, slopes.max);
-    slope::row(name, slopes, note)
+    slope::row(name, slopes, 0.05, note)
 }
 
 fn recent_row(both: &[(Sample, Sample)]) -> Row {

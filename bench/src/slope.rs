@@ -9,9 +9,6 @@ use serde_json::Value;
 use crate::report::{Aim, Report, Row};
 use crate::spread::Spread;
 
-/// The slope up to which a cost counts as constant.
-const AIM: Aim = Aim::AtMost(0.05);
-
 /// Returns the slope of the line through points of a size and its cost, by least squares.
 pub(crate) fn of(points: &[(f64, f64)]) -> f64 {
     let logs: Vec<(f64, f64)> = points.iter().map(|(size, cost)| (size.ln(), cost.ln())).collect();
@@ -26,9 +23,10 @@ pub(crate) fn of(points: &[(f64, f64)]) -> f64 {
     both / square
 }
 
-/// A row for a slope, or for that of each round.
-pub(crate) fn row(scenario: &str, slopes: Spread, note: String) -> Row {
-    Row::about(format!("slope of {scenario}"), slopes, " log-log", Some(AIM)).noted(note)
+/// A row for a slope, or for that of each round, up to which the cost counts as constant.
+pub(crate) fn row(scenario: &str, slopes: Spread, most: f64, note: String) -> Row {
+    let aim = Some(Aim::AtMost(most));
+    Row::about(format!("slope of {scenario}"), slopes, " log-log", aim).noted(note)
 }
 
 /// Adds a row for each cost that the run of `earlier` also has.
@@ -51,7 +49,8 @@ pub(crate) fn add(report: &mut Report, earlier: &Path) -> anyhow::Result<()> {
         let (times, before_times) = (row.times_limit?.median, cost_before(&row.scenario)?);
         let slope = of(&[(before, before_times), (now, times)]);
         let note = format!("{before_times:.2} × limit at {before} orders, {times:.2} at {now}");
-        Some(self::row(&row.scenario, Spread::of([slope]), note))
+        let most = if row.scenario.starts_with("best-selling product") { 0.1 } else { 0.02 };
+        Some(self::row(&row.scenario, Spread::of([slope]), most, note))
     });
     let slopes: Vec<Row> = slopes.collect();
     ensure!(!slopes.is_empty(), "--slope-from: no cost is in both runs");

@@ -38,16 +38,14 @@ fn row(taken: Vec<f64>) -> Row {
     ))
 }
 
-/// Maximum memory for serving pages, in MiB.
-pub(crate) const MEMORY_AIM: Aim = Aim::AtMost(40.0);
-
-/// Memory of the server now.
+/// Memory of the server now, at most this many MiB.
 ///
 /// # Errors
 /// When it is gone.
-pub(crate) fn memory(pid: u32, serving: &str, aim: Option<Aim>) -> anyhow::Result<Row> {
+pub(crate) fn memory(pid: u32, serving: &str, most: f64) -> anyhow::Result<Row> {
     let memory = measure::memory(pid)?;
     let name = format!("memory while serving {serving}");
+    let aim = Some(Aim::AtMost(most));
     let row = Row::about(name, Spread::of([memory.current]), " MiB", aim);
     let peak = memory.peak;
     Ok(row.noted(format!("resident after the reads above; the peak was {peak:.1} MiB")))

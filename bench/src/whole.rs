@@ -139,7 +139,7 @@ async fn reads(
     if !options.part.dashboards_only {
         let lists = rounds::lists(sessions, &options.size, options.store)?;
         rows = rounds::run(subject, (limit, &dir), &lists, &options.effort).await?;
-        memory.push(start::memory(subject.pid, "pages", Some(start::MEMORY_AIM))?);
+        memory.push(start::memory(subject.pid, "pages", 40.0)?);
     }
     let dashboards = dashboards::scenarios(sessions, &options.size)?;
     let mut more = rounds::run(subject, (limit, &dir), &dashboards, &options.effort).await?;
@@ -148,7 +148,7 @@ async fn reads(
         more.remove(0);
     }
     rows.append(&mut more);
-    memory.push(start::memory(subject.pid, "dashboards", None)?);
+    memory.push(start::memory(subject.pid, "dashboards", 80.0)?);
     Ok((rows, memory))
 }
 
