@@ -26,18 +26,25 @@ row! {
     #[derive(Clone, Debug)]
     struct Group { number: GroupNo, id: String }
     #[derive(Default)]
-    struct SeqCounts { count: i64, lowest: i64, highest: i64, distinct_count: i64 }
+    struct OrderCounts {
+        count: i64,
+        lowest: i64,
+        highest: i64,
+        distinct_count: i64,
+        last_change_no: i64,
+    }
     struct StockRow<'r> { device_code: &'r str, stored: i64, counted: i64 }
 }
 
 statements! {
     [blocks, counters, devices, owners, sums]
-    LEDGERS(group_no) -> LedgerRow = "select group_no, device_code, device_no, first_seq,
-            archived_seq, last_seq, blocked_seq
+    LEDGERS(group_no) -> (LedgerRow, i64) = "select group_no, device_code, device_no, first_seq,
+            archived_seq, last_seq, blocked_seq, last_change_no
         from ledger where group_no = $group_no order by device_code";
-    RECOUNT(group_no, device_no) -> SeqCounts = "select count(*) as count,
+    RECOUNT(group_no, device_no) -> OrderCounts = "select count(*) as count,
             coalesce(min(seq), 0) as lowest, coalesce(max(seq), 0) as highest,
-            count(distinct seq) as distinct_count
+            count(distinct seq) as distinct_count,
+            coalesce(max(change_no), 0) as last_change_no
         from orders where group_no = $group_no and device_no = $device_no";
     GROUPS() -> Group = "select group_no as number, group_id as id from groups order by group_no";
     NEXT_GROUP(after_no) -> GroupNo = "select group_no from orders where group_no > $after_no
@@ -232,12 +239,20 @@ impl Group {
     async fn check_ledgers(&self, read: &Read<'_>, found: &mut Verified) -> Result<(), Error> {
         let mut in_ledgers = 0;
         let number = [self.number.into()];
-        for ledger in read.all::<LedgerRow>(&LEDGERS, &number).await? {
+        let ledgers: Vec<(LedgerRow, i64)> = read.all(&LEDGERS, &number).await?;
+        for (ledger, last_change_no) in ledgers {
             found.ledgers += 1;
             let params = [self.number.into(), ledger.device_no.into()];
-            let recount: SeqCounts = read.one(&RECOUNT, &params).await?.unwrap_or_default();
+            let recount: OrderCounts = read.one(&RECOUNT, &params).await?.unwrap_or_default();
             in_ledgers += recount.count;
             found.differences.extend(ledger.differences(&self.id, &recount));
+            if last_change_no != recount.last_change_no {
+                found.differences.push(format!(
+                    "group {}, device {}: the ledger has change {last_change_no} as the last one, \
+                     orders have {}",
+                    self.id, ledger.device_code, recount.last_change_no
+                ));
+            }
         }
         let orders = read.one::<i64>(&ORDERS, &number).await?.unwrap_or(0);
         found.orders += orders;
@@ -275,9 +290,9 @@ impl Group {
 }
 
 impl LedgerRow {
-    fn differences(&self, group_id: &str, orders: &SeqCounts) -> Vec<String> {
+    fn differences(&self, group_id: &str, orders: &OrderCounts) -> Vec<String> {
         let LedgerRow { device_code, first_seq, archived_seq, last_seq, .. } = self;
-        let SeqCounts { count, lowest, highest, distinct_count } = orders;
+        let OrderCounts { count, lowest, highest, distinct_count, .. } = orders;
         let name = format!("group {group_id}, device {device_code}");
         let mut differences = Vec::new();
         if *count != last_seq - first_seq + 1 {

@@ -9,7 +9,7 @@ use kiosque_testkit::entries::{aisle, bare_device, device, group, moved, order, 
 use kiosque_testkit::{NOW, TestData, TestStore, open};
 
 /// Statements that plant differences.
-const PLANTED: [&str; 37] = [
+const PLANTED: [&str; 38] = [
     "delete from orders where order_id = 'o3'",
     "update ledger set last_seq = 6 where device_code = 'd1'",
     "update ledger set last_seq = 1 where device_code = 'd2'",
@@ -21,6 +21,7 @@ const PLANTED: [&str; 37] = [
     "delete from aisles where aisle_code = '2'",
     "update products set goods_name = 'x' where goods_id = 'p'",
     "update orders set change_no = 99 where order_id = 'o1'",
+    "update ledger set last_change_no = 4 where device_code = 'd1'",
     "update group_changes set last_change_no = 4 where last_change_no = 5",
     "delete from group_changes where last_change_no = 1",
     "delete from group_changes where last_change_no = 0",
