@@ -36,8 +36,9 @@ row! {
 statements! {
     [blocks, changes, following, in_span]
     /// The state of the page, the same in all rows, with each of its orders; the state alone if the
-    /// page has no orders, or if the caller knows the current orders of this state. The page
-    /// excludes the newest `skip` orders, and those from the `end`-th on.
+    /// page has no orders, or if the caller knows the current orders of this state: the engines do
+    /// not search an index for null. The page excludes the newest `skip` orders, and those from the
+    /// `end`-th on.
     PAGE(
         group_no, device_code, now_ms, with_history, skip, end, known_change_no, known_history,
         known_archived_seq
@@ -47,10 +48,11 @@ statements! {
                 as before_first_seq,
             l.last_seq, ", order_columns!(), "
         from ledger l
-        left join orders o on o.group_no = $group_no and o.device_no = l.device_no
-            and o.seq <= case when l.last_change_no = $known_change_no
+        left join orders o on o.group_no = $group_no
+            and o.device_no = case when l.last_change_no = $known_change_no
                     and l.history = $known_history and l.archived_seq = $known_archived_seq
-                then -1 else l.last_seq - $skip end
+                then null else l.device_no end
+            and o.seq <= l.last_seq - $skip
             and o.seq > case when $with_history and l.last_seq - $end < l.first_seq
                 then l.first_seq - 1
                 when not $with_history and l.last_seq - $end < l.archived_seq
