@@ -44,11 +44,9 @@ pub(super) use write::{execute_each, script};
 
 /// Idle readers in a pool; more are opened when needed and closed after use.
 const IDLE_READERS_MAX: usize = 8;
-/// The page cache of a reader on a request's thread, in KiB. There are as many such readers as
-/// threads that serve requests. Twice the size saves one of nine reads of a page that is not in it.
-const READER_CACHE_KIB: i64 = 8_000;
-/// The page cache of a reader on the blocking pool, in KiB. Long reads rarely read a page twice.
-const LONG_READER_CACHE_KIB: i64 = 4_000;
+/// The page cache of a reader, in KiB. Twice the size saves one of a hundred reads of the file by
+/// order pages, half of it costs one of eight.
+const READER_CACHE_KIB: i64 = 4_000;
 /// The time limit for a check of the whole file. A stopping program waits for the check.
 const DAMAGE_CHECK_MAX: Duration = Duration::from_secs(30);
 
@@ -72,12 +70,8 @@ pub(crate) struct Sqlite {
     pub(super) files: Files,
 }
 
-/// A pool of connections that read.
-#[derive(Debug)]
-struct Readers {
-    cache_kib: i64,
-    idle: Mutex<Vec<Connection>>,
-}
+/// Idle connections that read.
+type Readers = Mutex<Vec<Connection>>;
 
 impl Sqlite {
     /// Opens the database of a directory. One that has tables, but not the table `register`,
@@ -108,11 +102,11 @@ impl Sqlite {
             write_permit: Arc::new(Semaphore::new(1)),
             writer: Mutex::new(writer),
             dry_run,
-            readers: Readers { cache_kib: READER_CACHE_KIB, idle: Mutex::default() },
+            readers: Readers::default(),
             long_read_permits: ReadPermits::for_cores(cores),
             // One more than cores: a reader that waits for the disk uses no core.
             long_permits: Arc::new(Semaphore::new(cores + 1)),
-            long_readers: Readers { cache_kib: LONG_READER_CACHE_KIB, idle: Mutex::default() },
+            long_readers: Readers::default(),
             faults: Faults::default(),
             files,
         })
@@ -183,7 +177,7 @@ impl Sqlite {
         let answer = ask(&connection);
         // A reader whose snapshot is still open is closed, which ends the snapshot.
         if connection.is_autocommit() {
-            let mut idle = lock_ignoring_poison(&readers.idle);
+            let mut idle = lock_ignoring_poison(readers);
             if idle.len() < IDLE_READERS_MAX {
                 idle.push(connection);
             }
@@ -257,18 +251,18 @@ impl Sqlite {
 
     fn close_idle_readers(&self) {
         for readers in [&self.readers, &self.long_readers] {
-            lock_ignoring_poison(&readers.idle).clear();
+            lock_ignoring_poison(readers).clear();
         }
     }
 
     fn reader(&self, readers: &Readers) -> Result<Connection, Error> {
-        if let Some(reader) = lock_ignoring_poison(&readers.idle).pop() {
+        if let Some(reader) = lock_ignoring_poison(readers).pop() {
             return Ok(reader);
         }
         let mut reader = connect(self.files.database(), self.wait)?;
         budget::install(&mut reader)?;
         reader.pragma_update(None, "query_only", true)?;
-        reader.pragma_update(None, "cache_size", -readers.cache_kib)?;
+        reader.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
         Ok(reader)
     }
 }
