@@ -94,7 +94,8 @@ fn operation(endpoint: &EndpointInfo, answer: &str, generator: &mut SchemaGenera
         },
     });
     if let Some(request) = endpoint.request {
-        let (schema, example) = (request(generator), (endpoint.request_example)());
+        let schema = request(generator);
+        let example = (endpoint.request_example)();
         let content = json!({ "application/json": { "schema": schema, "example": example } });
         operation["requestBody"] = json!({ "required": true, "content": content });
     }

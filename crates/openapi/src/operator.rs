@@ -26,7 +26,7 @@ pub fn document(server: &str) -> Value {
             CallMethod::Post => "post",
         };
         let methods = paths.entry(call.path).or_insert_with(|| json!({}));
-        methods[method] = operation(call, &problem, (&mut generator, &mut of_bodies));
+        methods[method] = operation(call, &problem, &mut generator, &mut of_bodies);
     }
     let mut schemas = generator.take_definitions(true);
     // A type that is sent in both directions has the schema of bodies, which requires less.
@@ -58,10 +58,12 @@ pub fn document(server: &str) -> Value {
 fn operation(
     call: &OperatorCallInfo,
     problem: &schemars::Schema,
-    (generator, of_bodies): (&mut SchemaGenerator, &mut SchemaGenerator),
+    generator: &mut SchemaGenerator,
+    of_bodies: &mut SchemaGenerator,
 ) -> Value {
     let parameters = parameters(call);
-    let (body, response) = (body(call, of_bodies), (call.response)(generator));
+    let body = body(call, of_bodies);
+    let response = (call.response)(generator);
     let content = |kind: &str, schema: &schemars::Schema| json!({ kind: { "schema": schema } });
     let responses: Map<String, Value> = call
         .statuses

@@ -35,12 +35,12 @@ pub(super) fn all(document: &Value, schema: &Value) -> Vec<Field> {
     let mut fields = Vec::new();
     if let (_, Some((object, items))) = read(document, schema) {
         let prefix = if items.is_empty() { items } else { format!("{items}.") };
-        list(document, object, (&prefix, 1), &mut fields);
+        list(document, object, &prefix, 1, &mut fields);
     }
     fields
 }
 
-fn list(document: &Value, object: &Value, (prefix, depth): (&str, usize), fields: &mut Vec<Field>) {
+fn list(document: &Value, object: &Value, prefix: &str, depth: usize, fields: &mut Vec<Field>) {
     for (name, schema) in entries(&object["properties"]) {
         let (field, inner) = read(document, schema);
         let described = [schema, resolved(document, schema)].map(|one| text(&one["description"]));
@@ -53,7 +53,7 @@ fn list(document: &Value, object: &Value, (prefix, depth): (&str, usize), fields
             ..field
         });
         if let Some((object, prefix)) = inner.filter(|_| depth < DEPTH_MAX) {
-            list(document, object, (&prefix, depth + 1), fields);
+            list(document, object, &prefix, depth + 1, fields);
         }
     }
 }
