@@ -171,7 +171,7 @@ impl MirrorFile {
             transaction.query_row(state, [group], |row| Ok((row.get(0)?, row.get(1)?)))?;
         for OrderChange { change_no, order } in &page.records {
             let zone = self.zone.as_ref();
-            let order_no = put_order(&transaction, (group, reading, *change_no), order, zone)?;
+            let order_no = put_order(&transaction, group, reading, *change_no, order, zone)?;
             put_lines(&transaction, order_no, &order.head.currency, &order.detail_vo_list)?;
         }
         let cursor = "update groups set cursor = ?2, is_complete = is_complete or not ?3
@@ -218,7 +218,9 @@ fn begin(connection: &mut Connection) -> Result<Transaction<'_>, rusqlite::Error
 /// Stores an order, and returns its number in the file.
 fn put_order(
     transaction: &Transaction<'_>,
-    (group, reading, change_no): (&str, i64, i64),
+    group: &str,
+    reading: i64,
+    change_no: i64,
     OrderRecord { head, .. }: &OrderRecord,
     zone: Option<&Zone>,
 ) -> Result<i64, rusqlite::Error> {
