@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use kiosque_clock::Clock;
@@ -116,8 +115,15 @@ impl FaultProxy {
         };
         remove_headers_of_connection(answer.headers_mut());
         let may_alter = |call: &Call| !plan.faults.is_empty() || Calls::Sessions.contains(call);
-        if let Some(call) = call.filter(may_alter) {
-            self.alter((request, call), plan, before.as_ref(), now, (&mut answer, names));
+        if let Some(call) = call.filter(may_alter)
+            && let Some(mut success) = Success::parse(answer.body())
+        {
+            if alter(&mut success, call, plan, before.as_ref(), now, names) {
+                *answer.body_mut() = success.json().into();
+            }
+            if Calls::Sessions.contains(call) {
+                self.note_session(request, &success, plan, now);
+            }
         }
         let clock = plan.faults.iter().find_map(|fault| match fault.kind {
             Kind::Clock(offset_ms) => Some(offset_ms),
@@ -149,58 +155,16 @@ impl FaultProxy {
         }
     }
 
-    /// Alters the JSON of a success, and notes the session that it begins.
-    fn alter(
-        &self,
-        (request, call): (&Read, Call),
-        plan: &Plan,
-        before: Option<&PageBefore>,
-        now: UnixMs,
-        (answer, names): (&mut Response<Bytes>, &mut Names),
-    ) {
-        let Some(mut success) = Success::parse(answer.body()) else { return };
-        let unaltered = names.len();
-        let mut is_altered = false;
-        for Planned { kind, draw } in plan.faults.iter().copied() {
-            let alters = match kind {
-                Kind::Resort => success.reverse(call),
-                Kind::DropRow => success.drop_row(call, draw),
-                Kind::StaleTotal(rows) => {
-                    let rows = i64::try_from(rows).unwrap_or(i64::MAX);
-                    success.alter(TOTAL, |total| total.saturating_sub(rows).max(0))
-                }
-                Kind::ShiftPage(rows) => {
-                    before.is_some_and(|before| success.shift(&before.page, rows, before.size))
-                }
-                Kind::Shifted(rows) => before
-                    .is_some_and(|before| success.stay_shifted(&before.page, rows, before.size)),
-                Kind::Expire(after) => {
-                    let end = now.plus_ms(kiosque_clock::millis(after)).0;
-                    success.alter(EXPIRES_IN, |given| given.min(end))
-                }
-                // Its name is added with the header that it also changes.
-                Kind::Clock(offset_ms) => {
-                    is_altered |= success.alter(EXPIRES_IN, |end| end.saturating_add(offset_ms));
-                    false
-                }
-                _ => false,
-            };
-            if alters {
-                names.push(kind.name());
-            }
-        }
-        if let Some(token) = success.token().filter(|_| Calls::Sessions.contains(call)) {
-            let kinds = plan.faults.iter().map(|fault| fault.kind);
-            let expire = kinds.into_iter().find(|kind| matches!(kind, Kind::Expire(_)));
-            let user = request.user();
-            let former = request.token().unwrap_or_default();
-            let opener = user.as_deref().map_or(Opener::Switch(former), Opener::Login);
-            let begun = Begun { token, opener, group: success.group() };
-            self.faults.session_begins(begun, expire, now);
-        }
-        if is_altered || names.len() > unaltered {
-            *answer.body_mut() = success.json().into();
-        }
+    /// Notes the session that a success begins, if it has a token.
+    fn note_session(&self, request: &Read, success: &Success, plan: &Plan, now: UnixMs) {
+        let Some(token) = success.token() else { return };
+        let kinds = plan.faults.iter().map(|fault| fault.kind);
+        let expire = kinds.into_iter().find(|kind| matches!(kind, Kind::Expire(_)));
+        let user = request.user();
+        let former = request.token().unwrap_or_default();
+        let opener = user.as_deref().map_or(Opener::Switch(former), Opener::Login);
+        let begun = Begun { token, opener, group: success.group() };
+        self.faults.session_begins(begun, expire, now);
     }
 
     /// Returns the page before the requested one, if that is to be shifted; the first page is
@@ -221,6 +185,49 @@ struct PageBefore {
     page: Success,
     /// The maximum number of rows of a page.
     size: usize,
+}
+
+/// Alters the JSON of a success, and returns whether it has changed.
+fn alter(
+    success: &mut Success,
+    call: Call,
+    plan: &Plan,
+    before: Option<&PageBefore>,
+    now: UnixMs,
+    names: &mut Names,
+) -> bool {
+    let mut is_altered = false;
+    for Planned { kind, draw } in plan.faults.iter().copied() {
+        let alters = match kind {
+            Kind::Resort => success.reverse(call),
+            Kind::DropRow => success.drop_row(call, draw),
+            Kind::StaleTotal(rows) => {
+                let rows = i64::try_from(rows).unwrap_or(i64::MAX);
+                success.alter(TOTAL, |total| total.saturating_sub(rows).max(0))
+            }
+            Kind::ShiftPage(rows) => {
+                before.is_some_and(|before| success.shift(&before.page, rows, before.size))
+            }
+            Kind::Shifted(rows) => {
+                before.is_some_and(|before| success.stay_shifted(&before.page, rows, before.size))
+            }
+            Kind::Expire(after) => {
+                let end = now.plus_ms(kiosque_clock::millis(after)).0;
+                success.alter(EXPIRES_IN, |given| given.min(end))
+            }
+            // Its name is added with the header that it also changes.
+            Kind::Clock(offset_ms) => {
+                is_altered |= success.alter(EXPIRES_IN, |end| end.saturating_add(offset_ms));
+                false
+            }
+            _ => false,
+        };
+        if alters {
+            names.push(kind.name());
+        }
+        is_altered |= alters;
+    }
+    is_altered
 }
 
 /// Returns the answer to a call that the server does not see, with the name of its fault.
