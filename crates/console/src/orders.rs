@@ -213,9 +213,9 @@ fn fields(frame: &Frame<'_>, view: &Orders) -> Markup {
         (text_field("date", "from", frame.say(FROM), from))
         (text_field("date", "to", frame.say(TO), to))
         (states(
-            frame, ("shipment", SHIPMENT), (ShipmentStatus::WORDS, shipments), failed, shipment
+            frame, "shipment", SHIPMENT, ShipmentStatus::WORDS, shipments, failed, shipment
         ))
-        (states(frame, ("payment", PAYMENT), (PayStatus::WORDS, payments), sold, payment))
+        (states(frame, "payment", PAYMENT, PayStatus::WORDS, payments, sold, payment))
         (text_field("text", "card", frame.say(CARD), card))
         (view.groups.field(frame))
     }
@@ -225,8 +225,10 @@ fn fields(frame: &Frame<'_>, view: &Orders) -> Markup {
 /// address are also offered.
 fn states(
     frame: &Frame<'_>,
-    (name, label): (&str, Text),
-    (words, texts): (&[&str], [Text; 5]),
+    name: &str,
+    label: Text,
+    words: &[&str],
+    texts: [Text; 5],
     several: (&str, String),
     chosen: &str,
 ) -> Markup {

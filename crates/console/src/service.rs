@@ -213,8 +213,8 @@ fn checks(frame: &Frame<'_>, conditions: &Conditions) -> Markup {
 
 fn all_checks(frame: &Frame<'_>, conditions: &Conditions) -> Vec<Check> {
     let mut checks = vec![
-        failing(frame, (ANSWERS, ANSWERS_DO), conditions.not_answering.as_deref()),
-        failing(frame, (STORES, STORES_DO), conditions.not_storing.as_deref()),
+        failing(frame, ANSWERS, ANSWERS_DO, conditions.not_answering.as_deref()),
+        failing(frame, STORES, STORES_DO, conditions.not_storing.as_deref()),
         certificate(frame, conditions),
         rates(frame, conditions),
     ];
@@ -237,7 +237,7 @@ fn all_checks(frame: &Frame<'_>, conditions: &Conditions) -> Vec<Check> {
     checks
 }
 
-fn failing(frame: &Frame<'_>, (name, remedy): (Text, Text), cause: Option<&str>) -> Check {
+fn failing(frame: &Frame<'_>, name: Text, remedy: Text, cause: Option<&str>) -> Check {
     let text = frame.say(name).to_owned();
     match cause {
         None => good(text),

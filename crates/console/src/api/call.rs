@@ -62,7 +62,7 @@ pub fn page(frame: &Frame<'_>, view: &CallPage<'_>) -> String {
                 }
             }
             @if let Some(outcome) = &view.trial.outcome { (trial::outcome(frame, outcome)) }
-            (trial::form(frame, (view.document, call), &view.trial))
+            (trial::form(frame, view.document, call, &view.trial))
             (request(frame, view))
             (answers(frame, view))
             (snippets::list(frame, view.document, call, view.server))

@@ -123,7 +123,8 @@ impl Trial {
 /// Renders the form of a call of a document.
 pub(super) fn form(
     frame: &Frame<'_>,
-    (document, call): (Document, &CallReference),
+    document: Document,
+    call: &CallReference,
     trial: &Trial,
 ) -> Markup {
     let Some(form) = Form::of(document, call) else {
