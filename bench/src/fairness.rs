@@ -122,21 +122,22 @@ impl Subject<'_> {
     async fn during(&mut self, load: &Load, effort: &Effort) -> anyhow::Result<During> {
         let pages = data::order_pages_b(&self.tokens, READERS)?;
         let operator = self.server.operator()?;
-        let measured = async |readers| measured_pages((&operator, readers), &pages, effort).await;
+        let measured = async |readers| measured_pages(&operator, readers, &pages, effort).await;
         let (readers, alone) = measured(talked(&self.client, &pages).await?).await?;
         let busy = busy_processes()?;
         let (readers, control) = measured(readers).await?;
         drop(busy);
         let idle = measure::memory(self.server.process.pid())?.current;
-        let neighbor = Neighbor::start(load, (self.kiosque, &self.client, &operator), self.size);
+        let neighbor = Neighbor::start(load, self.kiosque, &self.client, &operator, self.size);
         tokio::time::sleep(SETTLE).await;
         let (_, during) = measured(readers).await?;
-        let calls = (probe::dashboards(&self.tokens)?, probe::operator(&self.key, self.measured)?);
+        let dashboards = probe::dashboards(&self.tokens)?;
+        let of_operator = probe::operator(&self.key, self.measured)?;
         self.measured += 1;
         let span = effort.span();
         let (dashboards, operator) = tokio::try_join!(
-            probe::ask(&self.client, calls.0, span),
-            probe::ask(&operator, calls.1, span)
+            probe::ask(&self.client, dashboards, span),
+            probe::ask(&operator, of_operator, span)
         )?;
         let memory = measure::memory(self.server.process.pid())?.current - idle;
         let answered = neighbor.stop()?;
@@ -154,7 +155,8 @@ fn busy_processes() -> anyhow::Result<Vec<Process>> {
 
 /// Order pages at a steady pace.
 async fn measured_pages(
-    (operator, readers): (&Client, Vec<Connection>),
+    operator: &Client,
+    readers: Vec<Connection>,
     pages: &Workload,
     effort: &Effort,
 ) -> anyhow::Result<(Vec<Connection>, Pages)> {

@@ -66,7 +66,7 @@ async fn reads(run: &Run<'_>, subject: &Subject<'_>, groups: &[Group]) -> anyhow
     let first = scenarios.first().context("no scenario")?;
     let Sending { limit, .. } = Sending::start(subject.client, first.workload(), &dir).await?;
     let effort = &run.options.effort;
-    let measured = rounds::measure(subject, (&limit, &dir), &scenarios, effort).await?;
+    let measured = rounds::measure(subject, &limit, &dir, &scenarios, effort).await?;
     let mut rows = rounds::rows(&scenarios, &measured);
     for (read, of_groups) in reads.iter().zip(measured.chunks(groups.len())) {
         if read.against == Against::Nothing {
@@ -118,10 +118,8 @@ fn recent_row(both: &[(Sample, Sample)]) -> Row {
     let mut row = Row::about(name, times, " × a page", Some(RECENT_AIM));
     row.cpu_micros = Some(Spread::of(both.iter().map(|(_, recent)| recent.cpu_micros)));
     let p50 = |sample: &Sample| sample.answered.latencies.percentile(50);
-    let (page_p50, recent_p50) = (
-        Spread::of(both.iter().map(|(page, _)| p50(page))).median,
-        Spread::of(both.iter().map(|(_, recent)| p50(recent))).median,
-    );
+    let page_p50 = Spread::of(both.iter().map(|(page, _)| p50(page))).median;
+    let recent_p50 = Spread::of(both.iter().map(|(_, recent)| p50(recent))).median;
     let page = Spread::of(both.iter().map(|(page, _)| page.cpu_micros));
     row.note = format!(
         "of the device with many orders; its first page takes {}; p50 {page_p50:.0} and \

@@ -88,7 +88,7 @@ pub(crate) async fn run(run: &Run<'_>, input: &Input) -> anyhow::Result<Vec<Row>
         };
         rows.push(row(batch, at_a_time, &outcomes, aim));
     }
-    rows.extend(during_pages(&server, &mut unsent, (&key, size, effort)).await?);
+    rows.extend(during_pages(&server, &mut unsent, &key, size, effort).await?);
     kiosque.discard(server)?;
     Ok(rows)
 }
@@ -150,7 +150,9 @@ fn senders() -> io::Result<Runtime> {
 async fn during_pages(
     server: &Server,
     unsent: &mut Unsent,
-    (key, size, effort): (&str, &Size, &Effort),
+    key: &str,
+    size: &Size,
+    effort: &Effort,
 ) -> anyhow::Result<[Row; 2]> {
     let client = server.client()?;
     let sessions = Sessions::open(&client, size, effort.connections).await?;

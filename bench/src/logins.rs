@@ -83,7 +83,7 @@ pub(crate) async fn run(
     let mut rounds = Vec::new();
     for round in 1..=effort.rounds {
         let hash = hash_time()?;
-        let measured = one_round(subject, &logins, &pages, (effort, hash)).await?;
+        let measured = one_round(subject, &logins, &pages, effort, hash).await?;
         eprintln!(
             "round {round}: hash {:.1} ms, {:.1} logins/s",
             hash.as_secs_f64() * 1e3,
@@ -98,7 +98,8 @@ async fn one_round(
     subject: &Subject<'_>,
     logins: &Workload,
     pages: &Workload,
-    (effort, hash): (&Effort, Duration),
+    effort: &Effort,
+    hash: Duration,
 ) -> anyhow::Result<Round> {
     let (span, pace) = (effort.span(), Pace::Steady(effort.page_rate));
     let callers = talked(subject.client, logins).await?;

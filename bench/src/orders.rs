@@ -93,7 +93,7 @@ pub(crate) fn order(number: u64, size: &Size) -> anyhow::Result<Order> {
     let pay = start + rng.range(4..44);
     let ship = pay + rng.range(3..23);
     let course = Course::draw(&mut rng);
-    let lines = lines(&mut rng, (device, size), course);
+    let lines = lines(&mut rng, device, size, course);
     let total: i64 = lines.iter().filter_map(|line| Some(line.sale_price? * line.count?)).sum();
     let paid = course != Course::Unpaid;
     let id = ((start_ms - ID_EPOCH * 1_000) << 22) | i64::try_from(number & 0x3F_FFFF)?;
@@ -119,7 +119,7 @@ pub(crate) fn order(number: u64, size: &Size) -> anyhow::Result<Order> {
     Ok(Order { device, line })
 }
 
-fn lines(rng: &mut Rng, (device, size): (usize, &Size), course: Course) -> Vec<OrderLineItem> {
+fn lines(rng: &mut Rng, device: usize, size: &Size, course: Course) -> Vec<OrderLineItem> {
     let wanted = if course == Course::Partial { 2 } else { 1 + rng.below(3) };
     (0..wanted)
         .map(|index| {

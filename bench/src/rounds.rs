@@ -159,11 +159,12 @@ impl Sending {
 /// When an answer is wrong.
 pub(crate) async fn run(
     subject: &Subject<'_>,
-    limit: (&Limit, &Path),
+    limit: &Limit,
+    dir: &Path,
     scenarios: &[Scenario],
     effort: &Effort,
 ) -> anyhow::Result<Vec<Row>> {
-    Ok(rows(scenarios, &measure(subject, limit, scenarios, effort).await?))
+    Ok(rows(scenarios, &measure(subject, limit, dir, scenarios, effort).await?))
 }
 
 /// Measures every read in each round.
@@ -172,7 +173,8 @@ pub(crate) async fn run(
 /// When an answer is wrong.
 pub(crate) async fn measure(
     subject: &Subject<'_>,
-    (limit, dir): (&Limit, &Path),
+    limit: &Limit,
+    dir: &Path,
     scenarios: &[Scenario],
     effort: &Effort,
 ) -> anyhow::Result<Vec<Measured>> {

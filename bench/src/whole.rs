@@ -138,11 +138,11 @@ async fn reads(
     let mut memory = Vec::new();
     if !options.part.dashboards_only {
         let lists = rounds::lists(sessions, &options.size, options.store)?;
-        rows = rounds::run(subject, (limit, &dir), &lists, &options.effort).await?;
+        rows = rounds::run(subject, limit, &dir, &lists, &options.effort).await?;
         memory.push(start::memory(subject.pid, "pages", 40.0)?);
     }
     let dashboards = dashboards::scenarios(sessions, &options.size)?;
-    let mut more = rounds::run(subject, (limit, &dir), &dashboards, &options.effort).await?;
+    let mut more = rounds::run(subject, limit, &dir, &dashboards, &options.effort).await?;
     if !rows.is_empty() {
         // The limit already has its row.
         more.remove(0);

@@ -125,13 +125,19 @@ impl Neighbor {
     /// Starts a load.
     pub(super) fn start(
         load: &Load,
-        (kiosque, client, operator): (&Kiosque, &Client, &Client),
+        kiosque: &Kiosque,
+        client: &Client,
+        operator: &Client,
         size: &FairnessSize,
     ) -> Neighbor {
         let stop = Arc::new(AtomicBool::new(false));
-        let (stopping, kind, calls) = (Arc::clone(&stop), load.kind, load.calls.clone());
-        let (kiosque, client, size) = (kiosque.clone(), client.clone(), size.clone());
+        let stopping = Arc::clone(&stop);
+        let kind = load.kind;
+        let calls = load.calls.clone();
+        let kiosque = kiosque.clone();
+        let client = client.clone();
         let operator = operator.clone();
+        let size = size.clone();
         let (begun, has_begun) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
@@ -156,7 +162,7 @@ impl Neighbor {
                 Kind::People => {
                     let people = Workload::shared(PEOPLE, calls);
                     let pace = Pace::Steady(PAGES_PER_SECOND);
-                    runtime.block_on(ask(&operator, (&people, pace), &stopping))
+                    runtime.block_on(ask(&operator, &people, pace, &stopping))
                 }
                 Kind::Calls | Kind::Http2Calls | Kind::Pages => {
                     let client = match kind {
@@ -165,7 +171,7 @@ impl Neighbor {
                         _ => client,
                     };
                     let workload = Workload::shared(CONNECTIONS, calls);
-                    runtime.block_on(ask(&client, (&workload, Pace::Closed), &stopping))
+                    runtime.block_on(ask(&client, &workload, Pace::Closed, &stopping))
                 }
             }
         });
@@ -187,7 +193,8 @@ impl Neighbor {
 /// Repeats calls on several connections.
 async fn ask(
     client: &Client,
-    (workload, pace): (&Workload, Pace),
+    workload: &Workload,
+    pace: Pace,
     stop: &AtomicBool,
 ) -> anyhow::Result<(usize, usize)> {
     let turn = match pace {
