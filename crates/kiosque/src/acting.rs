@@ -105,7 +105,7 @@ pub(crate) async fn interrupt_import(
         }
         let act = Act::import_interrupted(import, reason, orders);
         let by = ActedBy::run(run.clone(), Clock::System.now());
-        store.intake().end_import(import, (act, rejected), by).await
+        store.intake().end_import(import, act, rejected, by).await
     };
     // A store that has failed may fail again: then the import ends like one whose process was
     // lost.
@@ -123,7 +123,7 @@ impl BegunImport {
     ) -> anyhow::Result<Option<i64>> {
         if let Some(number) = self.run.import {
             let by = ActedBy::run(self.run.clone(), Clock::System.now());
-            store.intake().end_import(number, (act, rejected), by).await?;
+            store.intake().end_import(number, act, rejected, by).await?;
         }
         Ok(self.run.import)
     }

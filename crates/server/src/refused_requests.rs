@@ -35,7 +35,9 @@ impl Asked<'_> {
     /// request proves it with a token, not only with a name or a hint.
     pub(crate) fn record(&self, failure: &Failure) -> Option<AccountNo> {
         let app = self.call.app;
-        let (sender, source, at) = (self.sender(failure), self.call.source(), app.clock.now());
+        let sender = self.sender(failure);
+        let source = self.call.source();
+        let at = app.clock.now();
         let account = match &sender {
             Sender::Account(account) => Some(*account),
             Sender::Login(_) | Sender::Claimed(_) | Sender::Unknown => None,
@@ -43,7 +45,7 @@ impl Asked<'_> {
         if self.is_guess(failure) {
             app.store.trail().usage().count_guess(source.prefix(), at);
         }
-        app.store.trail().refused().add((self.call.request_id, at), (sender, source), || {
+        app.store.trail().refused().add(self.call.request_id, at, sender, source, || {
             self.exchange(failure, app.settings.limits.json_max_depth)
         });
         account

@@ -34,9 +34,12 @@ async fn answer_here(app: Arc<App>, request: Request<SentBody>, peer: IpAddr) ->
     let begun = Instant::now();
     let request_id = app.next_request_id();
     let (head, body) = request.into_parts();
-    let (now, request_id) = (app.clock.now(), request_id.as_str());
+    let now = app.clock.now();
+    let request_id = request_id.as_str();
     let call = Call { app: &app, now, peer, request_id, head: &head };
-    let (path, locale, mut remarks) = (call.path(), call.locale(), Remarks::default());
+    let path = call.path();
+    let locale = call.locale();
+    let mut remarks = Remarks::default();
     let outcome = catch_panic(outcome_of(call, body, &mut remarks)).await;
     tracing::debug!(request.id = request_id, path, refused = ?outcome.as_ref().err(), "answered");
     let code = answer::code(&outcome);
@@ -46,8 +49,8 @@ async fn answer_here(app: Arc<App>, request: Request<SentBody>, peer: IpAddr) ->
         Ok(_) => remarks.account,
         Err(failure) => asked.record(failure),
     };
-    let answered = (path, i64::from(code.number()));
-    app.store.trail().usage().count(account, answered, begun.elapsed(), app.clock.now());
+    let number = i64::from(code.number());
+    app.store.trail().usage().count(account, path, number, begun.elapsed(), app.clock.now());
     if let Err(Failure::System(error)) = &outcome {
         app.failed(error, request_id);
     }
@@ -66,7 +69,9 @@ async fn outcome_of(
     body: SentBody,
     remarks: &mut Remarks,
 ) -> Result<Content, Failure> {
-    let (app, path, is_post) = (call.app, call.path(), call.head.method == Method::POST);
+    let app = call.app;
+    let path = call.path();
+    let is_post = call.head.method == Method::POST;
     let call = Received::read(call, body, remarks).await;
     if !is_post {
         return Err(Failure::not_found());

@@ -179,7 +179,8 @@ pub(crate) async fn is_fleet_changed_since(read: &Read<'_>, entry: i64) -> Resul
 pub(crate) async fn session_changed(
     write: &Write<'_>,
     event: AuditEvent,
-    (account, group): (AccountNo, GroupNo),
+    account: AccountNo,
+    group: GroupNo,
     origin: &Origin,
 ) -> Result<(), Error> {
     let happened = AuditRecord::to_account(event, login_name(write, account).await?, origin);
@@ -203,8 +204,8 @@ pub(crate) async fn session_replaced(
     live: LiveSession,
     origin: &Origin,
 ) -> Result<(), Error> {
-    let (event, account) = (AuditEvent::SessionReplaced, login_name(write, account).await?);
-    let happened = AuditRecord::to_account(event, account, origin);
+    let account = login_name(write, account).await?;
+    let happened = AuditRecord::to_account(AuditEvent::SessionReplaced, account, origin);
     let happened = AuditRecord { group_id: live.group_id, ..happened };
     insert(write, &happened, AuditDetails::default(), Some(&live.opened)).await
 }
@@ -212,7 +213,8 @@ pub(crate) async fn session_replaced(
 /// Records that the operator ended a session.
 pub(crate) async fn session_ended(
     write: &Write<'_>,
-    (account, why): (&str, AccountChange),
+    account: &str,
+    why: AccountChange,
     live: LiveSession,
     by: &ActedBy,
 ) -> Result<(), Error> {

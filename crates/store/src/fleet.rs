@@ -211,7 +211,7 @@ impl Apply<'_> {
         // The audit trail is written last: writing locks it, and a login that waits for it may hold
         // a session that the apply needs.
         for EndedSession { account, reason, session } in ended {
-            audit::session_ended(self.write, (&account, reason), session, self.by).await?;
+            audit::session_ended(self.write, &account, reason, session, self.by).await?;
         }
         audit::act(self.write, &act, self.by).await?;
         Ok(applied)

@@ -88,7 +88,8 @@ impl ChangeCounter {
         &self,
         write: &Write<'_>,
         group: GroupNo,
-        (history, last_change_no): (HistoryId, i64),
+        history: HistoryId,
+        last_change_no: i64,
         refunding: i64,
     ) -> Result<(), Error> {
         let history = if self.has_history { self.history } else { history };

@@ -142,7 +142,8 @@ impl Intake<'_> {
     pub async fn end_import(
         self,
         number: i64,
-        (act, rejected_lines): (Act, Vec<RejectedOrder>),
+        act: Act,
+        rejected_lines: Vec<RejectedOrder>,
         by: ActedBy,
     ) -> Result<(), Error> {
         let end = async move |write: &Write<'_>| {

@@ -290,8 +290,15 @@ impl BatchWriter<'_> {
                 continue;
             };
             *outcome = OrderOutcome::NotReached;
-            let (part, position, arrival) = (0, Position::OfLine, None);
-            owned.push(OwnedOrder { index, order, group, ownership, part, position, arrival });
+            owned.push(OwnedOrder {
+                index,
+                order,
+                group,
+                ownership,
+                part: 0,
+                position: Position::OfLine,
+                arrival: None,
+            });
         }
         owned
     }

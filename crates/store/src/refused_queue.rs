@@ -87,8 +87,10 @@ impl RefusedQueue {
     /// called if there is space. Never waits, and writes nothing.
     pub fn add(
         &self,
-        (request_id, at): (&str, UnixMs),
-        (sender, source): (Sender, Source),
+        request_id: &str,
+        at: UnixMs,
+        sender: Sender,
+        source: Source,
         exchange: impl FnOnce() -> Exchange,
     ) {
         let share = share_of_sender(&sender, source);
@@ -97,7 +99,8 @@ impl RefusedQueue {
             waiting.dropped += 1;
             return;
         }
-        let (request_id, exchange) = (request_id.to_owned(), exchange());
+        let request_id = request_id.to_owned();
+        let exchange = exchange();
         waiting.requests.push(RefusedRequest { request_id, at, share, sender, source, exchange });
     }
 
@@ -160,8 +163,8 @@ mod tests {
         let mut before = 0;
         let mut admitted = |sender: &dyn Fn(usize) -> Sender, from: usize| {
             for at in from..from + 2_000 {
-                let id = (at.to_string(), UnixMs(0));
-                queue.add((&id.0, id.1), (sender(at), source(at)), Exchange::default);
+                let id = at.to_string();
+                queue.add(&id, UnixMs(0), sender(at), source(at), Exchange::default);
             }
             let waiting = queue.lock().requests.len();
             waiting - std::mem::replace(&mut before, waiting)
@@ -172,7 +175,7 @@ mod tests {
         assert_eq!(queue.dropped(), 6_000 - u64::try_from(WAITING_MAX).unwrap());
         assert_eq!(queue.take().len(), WAITING_MAX);
         for _ in 0..200 {
-            queue.add(("id", UnixMs(0)), (Sender::Unknown, source(1)), Exchange::default);
+            queue.add("id", UnixMs(0), Sender::Unknown, source(1), Exchange::default);
         }
         assert_eq!(queue.take().len(), SHARE_MAX);
     }
@@ -187,7 +190,7 @@ mod tests {
     #[test]
     fn requests_that_could_not_be_written_are_taken_first() {
         let queue = RefusedQueue::default();
-        let add = |id| queue.add((id, UnixMs(0)), (Sender::Unknown, source(1)), Exchange::default);
+        let add = |id| queue.add(id, UnixMs(0), Sender::Unknown, source(1), Exchange::default);
         add("a");
         let taken = queue.take();
         add("b");

@@ -132,7 +132,7 @@ impl Sessions<'_> {
             Err(Refused::Refusal(Refusal::GroupClosed)) => Ok(()),
             proven => proven.map(|_| ()),
         };
-        ended_if_expired(self.0, (account, claim.now), proven).await
+        ended_if_expired(self.0, account, claim.now, proven).await
     }
 }
 
@@ -152,7 +152,7 @@ pub(crate) async fn scoped<R: Readings>(
         }
         answer => answer,
     };
-    ended_if_expired(state, (claim.token.account_hint(), claim.now), answer).await
+    ended_if_expired(state, claim.token.account_hint(), claim.now, answer).await
 }
 
 async fn read_scoped<R: Readings>(
@@ -247,7 +247,8 @@ pub(crate) async fn live_session(write: &Write<'_>, claim: &Claim) -> Result<Ses
 /// clock is set back (AUTH-25).
 pub(crate) async fn ended_if_expired<T>(
     state: &State,
-    (account, now): (AccountNo, UnixMs),
+    account: AccountNo,
+    now: UnixMs,
     answer: Result<T, Refused>,
 ) -> Result<T, Refused> {
     if let Err(Refused::Refusal(Refusal::SessionExpired)) = answer {

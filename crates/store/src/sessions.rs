@@ -78,7 +78,8 @@ impl Sessions<'_> {
         expires_at: UnixMs,
         origin: Origin,
     ) -> Result<OpenedSession, Refused> {
-        let (new, account) = (NewToken { random, expires_at }, credentials.account);
+        let new = NewToken { random, expires_at };
+        let account = credentials.account;
         let open = async move |write: &Write<'_>| open(write, &credentials, new, &origin).await;
         let opened = self.change_session(open).await?;
         self.token_changed(account, &opened.token.digest());
@@ -98,12 +99,13 @@ impl Sessions<'_> {
         expires_at: UnixMs,
         origin: Origin,
     ) -> Result<OpenedSession, Refused> {
-        let (new, account) = (NewToken { random, expires_at }, claim.token.account_hint());
+        let new = NewToken { random, expires_at };
+        let account = claim.token.account_hint();
         let now = claim.now;
         let swap =
             async move |write: &Write<'_>| swap(write, &claim, group.as_ref(), new, &origin).await;
         let swapped = self.change_session(swap).await;
-        let opened = ended_if_expired(self.0, (account, now), swapped).await?;
+        let opened = ended_if_expired(self.0, account, now, swapped).await?;
         self.token_changed(account, &opened.token.digest());
         Ok(opened)
     }
@@ -125,12 +127,12 @@ impl Sessions<'_> {
             if write.execute(&END, &params).await? != 1 {
                 return Err(Refusal::TokenInvalid.into());
             }
-            let subject = (session.account(), session.selected_group());
-            audit::session_changed(write, AuditEvent::Logout, subject, &origin).await?;
+            let (account, group) = (session.account(), session.selected_group());
+            audit::session_changed(write, AuditEvent::Logout, account, group, &origin).await?;
             Ok(())
         };
         let ended = self.change_session(end).await;
-        ended_if_expired(self.0, (account, now), ended).await?;
+        ended_if_expired(self.0, account, now, ended).await?;
         self.0.followers.session_changed(account, None);
         Ok(())
     }
@@ -177,7 +179,8 @@ async fn open(
     let group = groups.first().ok_or(Refusal::NoGroup)?.group_no;
     let token = Token::mint(account, group, new.random);
     let earlier = audit::live_session(write, account, origin.at).await?;
-    let (digest, source) = (token.digest(), origin.source.to_string());
+    let digest = token.digest();
+    let source = origin.source.to_string();
     let params = [
         account.into(),
         group.into(),
@@ -190,7 +193,7 @@ async fn open(
     write.execute(&REPLACE, &params).await?;
     known_sources::remember(write, account, origin.source.prefix(), origin.at).await?;
     // Last, because every login waits for the counter of the audit trail.
-    audit::session_changed(write, AuditEvent::Login, (account, group), origin).await?;
+    audit::session_changed(write, AuditEvent::Login, account, group, origin).await?;
     if let Some(earlier) = earlier {
         audit::session_replaced(write, account, earlier, origin).await?;
     }
@@ -226,7 +229,7 @@ async fn swap(
         return Err(Refusal::TokenInvalid.into());
     }
     let switchable = accounts::switchable(write, account).await?;
-    audit::session_changed(write, AuditEvent::SwitchGroup, (account, group), origin).await?;
+    audit::session_changed(write, AuditEvent::SwitchGroup, account, group, origin).await?;
     opened(token, group, switchable, new.expires_at)
 }
 

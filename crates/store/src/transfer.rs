@@ -168,7 +168,7 @@ impl Upkeep<'_> {
             if is_dry_run {
                 return Ok(moved);
             }
-            let copied = copy(from, &target, tables, (moved.rows(), &progress)).await?;
+            let copied = copy(from, &target, tables, moved.rows(), &progress).await?;
             compare(&copied, &target, &moved, &progress).await?;
             let groups: BTreeSet<i64> =
                 copied.iter().flat_map(|(_, digests)| digests.groups()).collect();
@@ -240,7 +240,8 @@ async fn copy(
     from: &Write<'_>,
     to: &Db,
     tables: &'static [Table],
-    (of, progress): (u64, &(impl Fn(MoveProgress) + Send + Sync)),
+    of: u64,
+    progress: &(impl Fn(MoveProgress) + Send + Sync),
 ) -> Result<Vec<(&'static Table, Digests)>, Error> {
     let (mut copied, mut before) = (Vec::new(), 0);
     for table in tables {
@@ -273,7 +274,9 @@ async fn compare(
     // Plans made for empty tables would scan the full ones.
     let analyze = async |write: &Write<'_>| write.script("analyze").await;
     to.write::<_, Error>(Deadline::None, analyze).await?;
-    let (mut rows, of, mut differences) = (0, moved.rows(), Vec::new());
+    let of = moved.rows();
+    let mut rows = 0;
+    let mut differences = Vec::new();
     for (table, here) in copied {
         progress(MoveProgress { step: MoveStep::Comparing, table: table.name, rows, of });
         let digests = async |read: &Read<'_>| Digests::read(read, table).await;

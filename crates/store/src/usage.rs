@@ -59,7 +59,8 @@ impl Usage {
     pub fn count(
         &self,
         account: Option<AccountNo>,
-        (path, code): (&str, i64),
+        path: &str,
+        code: i64,
         took: Duration,
         now: UnixMs,
     ) {
@@ -150,8 +151,11 @@ impl Usage {
 /// Returns the functions that an account used.
 fn functions(counters: &AccountCounters) -> Vec<FunctionUsage> {
     let usage = |(at, endpoint): (usize, &'static EndpointInfo)| {
-        let (mut refused, mut failed, mut micros, mut slowest) = (0, 0, 0_u64, 0);
         let mut requests = 0;
+        let mut refused = 0;
+        let mut failed = 0;
+        let mut micros = 0_u64;
+        let mut slowest = 0;
         let of_function = (Some(at), i64::MIN)..=(Some(at), i64::MAX);
         for ((_, code), answers) in counters.range(of_function) {
             requests += answers.number;
@@ -193,14 +197,14 @@ mod tests {
         let usage = Usage::default();
         let accounts: Vec<AccountNo> = (1..=1_002).map(AccountNo).collect();
         for account in &accounts {
-            usage.count(Some(*account), ("none", 200), Duration::ZERO, UnixMs(5));
+            usage.count(Some(*account), "none", 200, Duration::ZERO, UnixMs(5));
         }
         let all = |used| accounts.iter().map(|account| (*account, used)).collect::<Vec<_>>();
         assert_eq!(usage.due(UnixMs(5)), all(UnixMs(5)));
         for account in &accounts {
             usage.stored(*account, UnixMs(5));
         }
-        usage.count(Some(AccountNo(1_002)), ("none", 200), Duration::ZERO, UnixMs(7));
+        usage.count(Some(AccountNo(1_002)), "none", 200, Duration::ZERO, UnixMs(7));
         assert_eq!(usage.due(UnixMs(8)), []);
         assert_eq!(usage.due(UnixMs(60_005)), [(AccountNo(1_002), UnixMs(7))]);
         assert_eq!(usage.of_account(AccountNo(1_002)), (Some(UnixMs(7)), Vec::new()));

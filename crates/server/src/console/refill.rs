@@ -19,12 +19,13 @@ const FILE: usize = 20_000;
 pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
     let (store, now) = (&caller.call.app.store, caller.call.now);
     let query = caller.call.known_fields(&["group", "product", PARAMETER, "format"])?;
-    let (groups, format) = (choice(store, &query).await?, format(&query)?);
+    let groups = choice(store, &query).await?;
+    let format = format(&query)?;
     let sort = sort::<RefillItem>(&query)?;
     let limit = if format == Format::Csv { FILE } else { PAGE };
     let product = query.text("product");
-    let of = (chosen(store, &groups).await?, product.clone());
-    let mut items = store.inventory().refill(of, limit + 1, now).await?;
+    let group = chosen(store, &groups).await?;
+    let mut items = store.inventory().refill(group, product.clone(), limit + 1, now).await?;
     let is_cut = items.len() > limit;
     items.truncate(limit);
     let sort = if is_cut { Sort::Fixed } else { sort };

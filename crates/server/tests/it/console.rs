@@ -219,7 +219,7 @@ async fn record_import(server: &TestServer, rejected: Vec<RejectedOrder>) {
     let count = Some(rejected.len() as u64);
     let details = AuditDetails { rejected: count, ..AuditDetails::default() };
     let act = Act::new(AuditEvent::OrdersImported, details);
-    server.store.intake().end_import(number, (act, rejected), by()).await.unwrap();
+    server.store.intake().end_import(number, act, rejected, by()).await.unwrap();
 }
 
 /// Returns the entries of the audit trail whose events begin with a text, the oldest first: event,

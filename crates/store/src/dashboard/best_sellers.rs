@@ -66,14 +66,14 @@ impl Reports<'_> {
                 let is_of_group = codes.is_none();
                 let prices = is_of_group.then(|| self.cached_prices(group, &ids, now)).flatten();
                 let today = self.0.zone.day_of(now);
-                let goods = goods::of(&ids, codes.as_deref(), prices, (today, now), group);
+                let goods = goods::of(&ids, codes.as_deref(), prices, today, now, group);
                 (sales, (goods, is_of_group.then(|| versions(group))))
             };
             let (scope, devices, (sales, (mut of_goods, versions))) =
                 self.scoped_to_devices(&claim, &query, about).await?;
             let group = scope.group();
             if let Some(versions) = versions.flatten() {
-                self.cache_prices(&mut of_goods, (group, versions), &ids, now);
+                self.cache_prices(&mut of_goods, group, versions, &ids, now);
             }
             let Some((sums, parts)) = sales.filter(|_| of_goods.has_visible_device()) else {
                 return Ok(Vec::new());

@@ -30,11 +30,11 @@ impl Reports<'_> {
         let list = async move |read: &Read<'_>| {
             let owners = read.all(&GROUPS_OF_DEVICE, &[code.as_str().into()]).await?;
             let mut sales = Vec::new();
-            for owner in owners {
+            for (device, group) in owners {
                 let add = |day, currency: &str, totals| {
                     sales.push((day, currency.to_owned(), totals));
                 };
-                each_day_of_device(read, owner, days, add).await?;
+                each_day_of_device(read, device, group, days, add).await?;
             }
             Ok(sales)
         };

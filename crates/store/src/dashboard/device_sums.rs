@@ -47,8 +47,7 @@ pub(super) fn by_day(
     range: &Range,
     group: HintedGroup,
 ) -> Reading<DeviceSums<BTreeMap<Day, Turnover>>> {
-    let statements = (&DEVICES, &DEVICES_OF);
-    read((devices, range), group, statements, BTreeMap::new(), DeviceSums::add_to_day)
+    read(devices, range, group, &DEVICES, &DEVICES_OF, BTreeMap::new(), DeviceSums::add_to_day)
 }
 
 /// Reads the sales of each device, except on partial days.
@@ -57,8 +56,7 @@ pub(super) fn by_device(
     range: &Range,
     group: HintedGroup,
 ) -> Reading<DeviceSums<BTreeMap<DeviceNo, Turnover>>> {
-    let statements = (&DEVICES, &DEVICES_OF);
-    read((devices, range), group, statements, BTreeMap::new(), DeviceSums::add_devices)
+    read(devices, range, group, &DEVICES, &DEVICES_OF, BTreeMap::new(), DeviceSums::add_devices)
 }
 
 /// Reads the sales of each product, except on partial days, and which devices sold some goods.
@@ -68,14 +66,22 @@ pub(super) fn by_product(
     range: &Range,
     group: HintedGroup,
 ) -> Reading<DeviceSums<Products>> {
-    let statements = (&PRODUCTS, &PRODUCTS_OF);
-    read((devices, range), group, statements, with_devices(goods), DeviceSums::add_products)
+    read(
+        devices,
+        range,
+        group,
+        &PRODUCTS,
+        &PRODUCTS_OF,
+        with_devices(goods),
+        DeviceSums::add_products,
+    )
 }
 
 /// Visits the sales of one device in a group, by day and currency.
 pub(super) async fn each_day_of_device(
     read: &Read<'_>,
-    (device, group): (DeviceNo, GroupNo),
+    device: DeviceNo,
+    group: GroupNo,
     (first_day, last_day): (Day, Day),
     mut visit: impl FnMut(Day, &str, Totals),
 ) -> Result<(), Error> {
@@ -93,13 +99,15 @@ pub(super) async fn each_day_of_device(
 }
 
 /// Adds a row of sums, with the conversion of its amounts.
-type AddRow<T> = fn(&mut DeviceSums<T>, (SumsOfDay<'_>, Conversion)) -> Result<(), Error>;
+type AddRow<T> = fn(&mut DeviceSums<T>, SumsOfDay<'_>, Conversion) -> Result<(), Error>;
 
 /// Reads the exchange rates, then the sums with the statement for all devices or the one for some.
 fn read<T: Send + 'static>(
-    (devices, range): (&Devices, &Range),
+    devices: &Devices,
+    range: &Range,
     group: HintedGroup,
-    (of_all, of_some): (&'static Sql, &'static Sql),
+    of_all: &'static Sql,
+    of_some: &'static Sql,
     sales: T,
     add: AddRow<T>,
 ) -> Reading<DeviceSums<T>> {

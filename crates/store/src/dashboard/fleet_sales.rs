@@ -100,7 +100,8 @@ impl Reports<'_> {
     /// # Errors
     /// The store failed.
     pub async fn fleet_sales(self, query: FleetSalesQuery) -> Result<Option<FleetSales>, Error> {
-        let (zone, activity) = (self.0.zone.clone(), Arc::clone(&self.0.activity));
+        let zone = self.0.zone.clone();
+        let activity = Arc::clone(&self.0.activity);
         let sum = async move |read: &Read<'_>| {
             let groups = group_numbers(read, query.group.as_ref()).await?;
             if groups.is_empty() && query.group.is_some() {
@@ -112,7 +113,7 @@ impl Reports<'_> {
                 fleet.add(read, groups, &totals.rates, &query).await?;
             }
             let attention = attention::of_groups(read, &zone, &activity, &groups, &query).await?;
-            fleet.ranked(read, &groups, (&query, totals, attention)).await.map(Some)
+            fleet.ranked(read, &groups, &query, totals, attention).await.map(Some)
         };
         self.0.db.read(Deadline::OfRequest, sum).await
     }
@@ -191,7 +192,7 @@ impl FleetSums {
             })?;
             each_product(block.products, |product| {
                 let ([items, amount], goods_id) = (product.figures, product.goods_id()?);
-                let sales = ProductTotals::of((items, Minor(amount)), conversion);
+                let sales = ProductTotals::of(items, Minor(amount), conversion);
                 match self.products.get_mut(goods_id) {
                     Some(known) => known.join(sales),
                     None => {
@@ -224,7 +225,9 @@ impl FleetSums {
         self,
         read: &Read<'_>,
         groups: &[GroupNo],
-        (query, totals, attention): (&FleetSalesQuery, Converted, Attention),
+        query: &FleetSalesQuery,
+        totals: Converted,
+        attention: Attention,
     ) -> Result<FleetSales, Error> {
         let products = ranked(self.products, |totals| *totals, query.products_max);
         let mut names = names::of_goods(read, groups, &products).await?;

@@ -106,7 +106,7 @@ impl DevicePlan<'_> {
         if stored.is_none() && entry.group.is_none() {
             self.errors.push(FleetError::required(EntryKind::Device, code, &["group"]));
         }
-        let new = merged(entry, stored.as_ref().map(|device| &device.row), (next, self.now));
+        let new = merged(entry, stored.as_ref().map(|device| &device.row), next, self.now);
         let number = new.device_no;
         let (old, periods, old_aisles) = match stored {
             Some(StoredDevice { row, periods, aisles }) => (Some(row), periods, aisles),
@@ -160,11 +160,7 @@ impl DevicePlan<'_> {
 }
 
 /// Returns the row with the fields of an entry, and the old values of fields that it leaves out.
-fn merged(
-    entry: &DeviceEntry,
-    old: Option<&DeviceRow>,
-    (next, now): (DeviceNo, UnixMs),
-) -> DeviceRow {
+fn merged(entry: &DeviceEntry, old: Option<&DeviceRow>, next: DeviceNo, now: UnixMs) -> DeviceRow {
     let text = |given: &Option<String>, old: Option<&String>| {
         given.clone().or_else(|| old.cloned()).unwrap_or_default()
     };

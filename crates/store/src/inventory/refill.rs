@@ -65,7 +65,8 @@ impl Inventory<'_> {
     /// The store failed.
     pub async fn refill(
         self,
-        (group, product): (Option<GroupId>, Option<String>),
+        group: Option<GroupId>,
+        product: Option<String>,
         limit: usize,
         now: UnixMs,
     ) -> Result<Vec<RefillItem>, Error> {

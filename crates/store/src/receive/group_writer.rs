@@ -363,9 +363,10 @@ impl<'a> GroupWriter<'a> {
     }
 
     async fn write_change_counter(&self) -> Result<(), Error> {
-        let Some(last_change) = self.last_change() else { return Ok(()) };
-        let to = (self.batch.history, last_change);
-        self.counter.advance(self.batch.write, self.group, to, self.refunding).await
+        let Some(last_change_no) = self.last_change() else { return Ok(()) };
+        let write = self.batch.write;
+        let history = self.batch.history;
+        self.counter.advance(write, self.group, history, last_change_no, self.refunding).await
     }
 
     async fn group_id(&self, group: GroupNo) -> Result<String, Error> {

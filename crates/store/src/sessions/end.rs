@@ -40,8 +40,8 @@ impl Sessions<'_> {
             let Some(live) = end(write, number, by.at).await? else {
                 return Ok(EndedSession::NoSession);
             };
-            let subject = (name, AccountChange::EndedByOperator);
-            audit::session_ended(write, subject, live.clone(), &by).await?;
+            let why = AccountChange::EndedByOperator;
+            audit::session_ended(write, name, why, live.clone(), &by).await?;
             Ok(EndedSession::Ended(live))
         };
         self.0.db.write(Deadline::OfRequest, end_it).await

@@ -185,8 +185,8 @@ fn insert(before: &str, after: &str) -> Option<String> {
     }
     // The row of the same shard: `cross join TABLE ALIAS where ALIAS.COLUMN = $PARAMETER`.
     let (of_shard, condition) = end.strip_prefix(" cross join ")?.split_once(" where ")?;
-    let ((_, alias), (column, parameter)) =
-        (of_shard.split_once(' ')?, condition.split_once(" = ")?);
+    let (_, alias) = of_shard.split_once(' ')?;
+    let (column, parameter) = condition.split_once(" = ")?;
     let is_of_alias = column.split_once('.').is_some_and(|(of, _)| of == alias);
     let name = parameter.strip_prefix('$')?;
     let values = replaced(values, column, parameter);

@@ -182,8 +182,10 @@ impl Recount<'_> {
             let error = format!("its record says device {device}");
             verified.differences.push(self.name(order, error));
         }
-        let start = (order.trade_start_ms, recorded.trade_start_time.as_str());
-        if let Some((error, day)) = time_error("its trade started", start, self.zone) {
+        let start = order.trade_start_ms;
+        let recorded_start = &recorded.trade_start_time;
+        let what = "its trade started";
+        if let Some((error, day)) = time_error(what, start, recorded_start, self.zone) {
             let differences = match day {
                 Some(_) => &mut verified.by_other_rules,
                 None => &mut verified.differences,
@@ -242,7 +244,7 @@ impl Recount<'_> {
             [(by_day, counted_by_day(&sums)), (by_device, counted_by_device(&sums))]
         {
             verified.sums += counted.len();
-            self.compare((day, name.as_str()), (&stored, &counted), verified);
+            self.compare(day, &name, &stored, &counted, verified);
         }
         verified.of_sums.extend(wrong_bounds.into_iter().map(|error| (day, error)));
         Ok(())
@@ -266,7 +268,7 @@ impl Recount<'_> {
                 verified.refunding += i64::from(sale_figures::is_refunding(order.sale));
                 let sale = self.read_record(&order, verified).and_then(|(text, recorded)| {
                     let sale = order.sale(&text)?;
-                    let error = sale_error((&order, &sale), &recorded, self.zone);
+                    let error = sale_error(&order, &sale, &recorded, self.zone);
                     Ok((sale, error))
                 });
                 match sale {
@@ -313,8 +315,10 @@ impl Recount<'_> {
     /// Compares the stored sums with the recounted ones. A row of zeros equals a missing row.
     fn compare(
         &self,
-        (day, name): (Day, &str),
-        (stored, counted): (&SumTable, &SumTable),
+        day: Day,
+        name: &str,
+        stored: &SumTable,
+        counted: &SumTable,
         verified: &mut Verified,
     ) {
         let is_zero = |values: &&Vec<i64>| values.iter().all(|value| *value == 0);
@@ -381,12 +385,13 @@ type OrderError = (String, Option<Day>);
 
 /// Returns the problem of an order that is this sale according to its columns.
 fn sale_error(
-    (order, sale): (&StoredOrder<'_>, &Sale),
+    order: &StoredOrder<'_>,
+    sale: &Sale,
     recorded: &Recorded,
     zone: &Zone,
 ) -> Option<OrderError> {
     let paid_at = recorded.paid_at.as_deref().unwrap_or("none");
-    match time_error("counts as a sale", (sale.at, paid_at), zone) {
+    match time_error("counts as a sale", sale.at, paid_at, zone) {
         Some(error @ (_, None)) => Some(error),
         _ if order.sale != sale_figures::packed(Some(sale), recorded.states) => {
             Some(("the figures of its sale do not match its record".to_owned(), None))
@@ -396,7 +401,7 @@ fn sale_error(
 }
 
 /// Compares a time with the local time in the record.
-fn time_error(what: &str, (at, recorded): (UnixMs, &str), zone: &Zone) -> Option<OrderError> {
+fn time_error(what: &str, at: UnixMs, recorded: &str, zone: &Zone) -> Option<OrderError> {
     let expected = zone.text(at);
     (recorded != expected).then(|| {
         let error = format!("{what} at {expected}, its record says {recorded}");

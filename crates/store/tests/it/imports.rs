@@ -52,10 +52,6 @@ async fn an_import_whose_process_was_lost_is_interrupted() {
     assert_eq!(listed.entries[0].details.file.as_deref(), Some("/lost"));
     let details = AuditDetails { rates: Some(3), ..AuditDetails::default() };
     let act = Act::new(AuditEvent::RatesImported, details);
-    store
-        .intake()
-        .end_import(1, (act, Vec::new()), ActedBy::run(run("/lost"), later))
-        .await
-        .unwrap();
+    store.intake().end_import(1, act, Vec::new(), ActedBy::run(run("/lost"), later)).await.unwrap();
     assert_eq!(states(later).await[1], (ImportState::Complete, Some(later.0), None));
 }

@@ -102,7 +102,7 @@ async fn statements_that_take_too_long_together_are_too_much_work() {
     }
     let options = OpenOptions { wait: Duration::from_secs(2), ..open_options(&fixture.data) };
     let store = open_patiently(&options).await;
-    let ended = store.inventory().refill((GroupId::parse("a").ok(), None), 9, NOW).await;
+    let ended = store.inventory().refill(GroupId::parse("a").ok(), None, 9, NOW).await;
     assert!(matches!(ended, Err(Error::TooMuchWork(_))), "{ended:?}");
     store.inventory().group_ids().await.expect("a short read");
 }

@@ -13,7 +13,7 @@ const NOW: UnixMs = UnixMs(40 * DAY_MS + 1_000_000);
 const TODAY: Day = Day(NOW.0.div_euclid(DAY_MS));
 
 async fn ask(fixture: &TestStore, group: Option<&str>) -> Vec<RefillItem> {
-    fixture.store.inventory().refill((group.map(group_id), None), 9, NOW).await.unwrap()
+    fixture.store.inventory().refill(group.map(group_id), None, 9, NOW).await.unwrap()
 }
 
 /// Returns the code of each device with what it sold, and on how many days.
@@ -85,6 +85,6 @@ async fn the_aisles_that_run_out_first_are_those_of_all_groups() {
     sell(&fixture, "e1", 4, 14).await;
     let items = ask(&fixture, None).await;
     assert_eq!(sold(&items), [("e1", 56, 14), ("d1", 42, 14)]);
-    let first = fixture.store.inventory().refill((None, None), 1, NOW).await.unwrap();
+    let first = fixture.store.inventory().refill(None, None, 1, NOW).await.unwrap();
     assert_eq!(first, items[..1]);
 }

@@ -21,7 +21,7 @@ fn exchange(path: &str) -> Exchange {
 
 fn add(store: &Store, id: &str, at: UnixMs, sender: Sender, source: &str) {
     let source = source.parse().unwrap();
-    store.trail().refused().add((id, at), (sender, source), || exchange(&format!("/{id}")));
+    store.trail().refused().add(id, at, sender, source, || exchange(&format!("/{id}")));
 }
 
 fn login(name: &str) -> Sender {
@@ -125,7 +125,7 @@ async fn long_requests_without_an_account_lose_their_body_and_answer() {
             refusal: Some("tokenInvalid".to_owned()),
             ..exchange(&"/\"".repeat(100))
         };
-        store.trail().refused().add((id, NOW), (sender, "192.0.2.7".parse().unwrap()), exchange);
+        store.trail().refused().add(id, NOW, sender, "192.0.2.7".parse().unwrap(), exchange);
     };
     // Each of these characters is six in JSON.
     let long = "\u{1}".repeat(700);

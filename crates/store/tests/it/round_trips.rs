@@ -146,9 +146,7 @@ async fn asked(counted: &Requests, page: &str) -> usize {
             sales.await.unwrap().unwrap();
         }
         "refill" => {
-            assert!(
-                !counted.store.inventory().refill((None, None), 9, NOW).await.unwrap().is_empty()
-            )
+            assert!(!counted.store.inventory().refill(None, None, 9, NOW).await.unwrap().is_empty())
         }
         _ => {
             let shipment = vec![ShipmentStatus::Success];

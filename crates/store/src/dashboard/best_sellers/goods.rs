@@ -88,7 +88,8 @@ impl Reports<'_> {
     pub(super) fn cache_prices(
         self,
         goods: &mut Goods,
-        (group, versions): (GroupNo, Versions),
+        group: GroupNo,
+        versions: Versions,
         ids: &[&str],
         now: UnixMs,
     ) {
@@ -133,7 +134,8 @@ pub(super) fn of(
     goods: &[&str],
     codes: Option<&[&str]>,
     cached_prices: Option<Arc<LowestPrices>>,
-    (today, now): (Day, UnixMs),
+    today: Day,
+    now: UnixMs,
     group: HintedGroup,
 ) -> Reading<Goods> {
     let ids = || rows_of(goods);

@@ -63,7 +63,7 @@ impl<T> DeviceSums<T> {
     pub(in crate::dashboard) fn add<'r>(
         &mut self,
         row: SumsOfDay<'r>,
-        add: impl FnOnce(&mut Self, (SumsOfDay<'r>, Conversion)) -> Result<(), Error>,
+        add: impl FnOnce(&mut Self, SumsOfDay<'r>, Conversion) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let day = row.day;
         let is_within = self.range.first_day <= day && day <= self.range.last_day;
@@ -72,7 +72,7 @@ impl<T> DeviceSums<T> {
         }
         let currency = self.currencies.parse(row.currency)?;
         let rate = self.rates.on(currency, day);
-        add(self, (row, (currency, rate)))
+        add(self, row, (currency, rate))
     }
 }
 
@@ -80,7 +80,8 @@ impl DeviceSums<BTreeMap<Day, Turnover>> {
     /// Adds the devices of a row to its day.
     pub(in crate::dashboard) fn add_to_day(
         &mut self,
-        (row, conversion): (SumsOfDay<'_>, Conversion),
+        row: SumsOfDay<'_>,
+        conversion: Conversion,
     ) -> Result<(), Error> {
         let mut totals = Totals::default();
         each_device(row.sums, row.device_block, |device, figures| {
@@ -99,7 +100,8 @@ impl DeviceSums<BTreeMap<DeviceNo, Turnover>> {
     /// Adds the devices of a row.
     pub(in crate::dashboard) fn add_devices(
         &mut self,
-        (row, conversion): (SumsOfDay<'_>, Conversion),
+        row: SumsOfDay<'_>,
+        conversion: Conversion,
     ) -> Result<(), Error> {
         let mut new = Vec::new();
         let first = DeviceNo(row.device_block.saturating_mul(SIZE));
@@ -125,7 +127,8 @@ impl DeviceSums<Products> {
     /// Adds the products of a row.
     pub(in crate::dashboard) fn add_products(
         &mut self,
-        (row, conversion): (SumsOfDay<'_>, Conversion),
+        row: SumsOfDay<'_>,
+        conversion: Conversion,
     ) -> Result<(), Error> {
         let devices = &self.devices;
         let is_of_all = *devices == Devices::All;
@@ -148,7 +151,7 @@ impl DeviceSums<Products> {
                 Some(sales) => sales,
                 None => self.sales.entry(product.id_bytes.to_vec()).or_default(),
             };
-            sales.totals.join(ProductTotals::of((items, Minor(amount)), conversion));
+            sales.totals.join(ProductTotals::of(items, Minor(amount), conversion));
             if is_of_all && !sales.wants_devices {
                 return Ok(());
             }
@@ -204,7 +207,7 @@ mod tests {
     fn add<T>(
         to: &mut DeviceSums<T>,
         column: impl Fn(&StoredBlock) -> &[u8],
-        add: impl Fn(&mut DeviceSums<T>, (SumsOfDay<'_>, Conversion)) -> Result<(), Error>,
+        add: impl Fn(&mut DeviceSums<T>, SumsOfDay<'_>, Conversion) -> Result<(), Error>,
     ) {
         for (day, row) in stored() {
             let row = SumsOfDay { day, device_block: 0, currency: EUR, sums: column(&row) };

@@ -23,7 +23,8 @@ pub(in crate::dashboard) struct ProductTotals {
 impl ProductTotals {
     /// Returns sales in one currency, with a known rate or without one.
     pub(in crate::dashboard) fn of(
-        (items, amount): (i64, Minor),
+        items: i64,
+        amount: Minor,
         (currency, rate): (Currency, Option<Rate>),
     ) -> ProductTotals {
         let Some(rate) = rate else {
@@ -77,7 +78,7 @@ pub(in crate::dashboard) fn add_parts(
         for ((device, currency, goods_id), (items, amount)) in part.sales {
             if devices.selects(device) {
                 let rate = rates.on(currency, part.day);
-                let totals = ProductTotals::of((items, Minor(amount)), (currency, rate));
+                let totals = ProductTotals::of(items, Minor(amount), (currency, rate));
                 let of_product = sales.entry(goods_id.into_bytes()).or_default();
                 of_product.totals.join(totals);
                 // A device sold the product if it sold an item of it.

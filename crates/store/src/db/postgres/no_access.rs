@@ -36,7 +36,8 @@ pub(super) fn of_host(host: &Host, error: tokio_postgres::Error) -> Error {
         None if lacks_password(&error) => "add it to the address",
         _ => return error.into(),
     };
-    let ((role, database), why) = (host.role_and_database(), describe(&error));
+    let (role, database) = host.role_and_database();
+    let why = describe(&error);
     Error::NoAccess(format!("role {role} has no access to database {database}: {why}; {remedy}"))
 }
 
@@ -55,7 +56,8 @@ pub(super) fn of_opening(address: &Address, error: Error) -> Error {
         }
         _ => return error,
     };
-    let ((role, database), why) = (host.role_and_database(), describe(cause));
+    let (role, database) = host.role_and_database();
+    let why = describe(cause);
     let hosts: Vec<&str> = address.hosts.iter().map(|host| host.name.as_str()).collect();
     let hosts = hosts.join(", ");
     Error::NoAccess(format!(
@@ -65,7 +67,8 @@ pub(super) fn of_opening(address: &Address, error: Error) -> Error {
 
 /// Fails unless the database has the encoding that Kiosque requires.
 pub(super) fn check_encoding(host: &Host, encoding: Option<&str>) -> Result<(), Error> {
-    let (encoding, (_, database)) = (encoding.unwrap_or("unknown"), host.role_and_database());
+    let encoding = encoding.unwrap_or("unknown");
+    let (_, database) = host.role_and_database();
     if encoding == ENCODING {
         return Ok(());
     }

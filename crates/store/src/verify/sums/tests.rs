@@ -44,7 +44,7 @@ fn errors(
     let text = order.text(&none).expect("a text");
     let recorded = Recorded::read(&text).expect("reads");
     let sale = order.sale(&text).expect("a sale");
-    let error = sale_error((&order, &sale), &recorded, &Zone::utc());
+    let error = sale_error(&order, &sale, &recorded, &Zone::utc());
     (error.map(|(error, _)| error), unsold_error(&order, &recorded))
 }
 
