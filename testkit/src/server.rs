@@ -250,7 +250,7 @@ impl TestServer {
             .map_err(|errors| errors.of_file().into_iter().map(Into::into).collect())
             .map_err(ApplyError::Invalid)?;
         let by = ActedBy::command(self.now());
-        fleet::apply(&self.store, fleet, (&self.clock.clock(), &Entropy::system()), by).await
+        fleet::apply(&self.store, fleet, &self.clock.clock(), &Entropy::system(), by).await
     }
 
     /// Imports orders like `kiosque import orders`. Returns the counts and the rejected lines.

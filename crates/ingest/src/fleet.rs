@@ -148,7 +148,8 @@ pub fn warnings(fleet: &Fleet) -> Vec<String> {
 pub async fn apply(
     store: &Store,
     fleet: impl Into<Arc<Fleet>>,
-    (clock, entropy): (&Clock, &Entropy),
+    clock: &Clock,
+    entropy: &Entropy,
     by: ActedBy,
 ) -> Result<Applied, ApplyError> {
     let fleet = fleet.into();

@@ -113,13 +113,15 @@ impl GroupCommit {
     /// locked for `wait`, the submissions with its orders fail. Stored orders are added to
     /// `record`.
     pub(super) fn new(
-        (store, clock): (Store, Clock),
+        store: Store,
+        clock: Clock,
         cpu_permits: Arc<Semaphore>,
         wait: Duration,
         record: Arc<IntakeRecord>,
     ) -> GroupCommit {
         let queue = Mutex::new(Queue { size: BATCH_START, ..Queue::default() });
-        let (submitted, owners) = (Notify::new(), Arc::default());
+        let submitted = Notify::new();
+        let owners = Arc::default();
         let arrivals = tokio::sync::Mutex::new(Arrivals::here());
         GroupCommit { store, clock, wait, cpu_permits, queue, submitted, owners, arrivals, record }
     }
@@ -138,7 +140,7 @@ impl GroupCommit {
         if let Some(group) = current_group {
             orders.rotate_to(group, &fleet.groups_by_device);
         }
-        let submission = Submission::new((orders, key), fleet, bytes, result);
+        let submission = Submission::new(orders, key, fleet, bytes, result);
         let mut queue = self.queue();
         queue.submissions.push_back(submission);
         if !queue.writing {

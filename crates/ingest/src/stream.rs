@@ -96,10 +96,14 @@ impl StreamIntake {
     /// Returns an intake without streams, with the limits of `limits`.
     pub fn new(store: &Store, clock: &Clock, limits: &Limits) -> StreamIntake {
         let cpu_permits = Arc::new(Semaphore::new(limits.ingest_threads));
-        let (permits, wait) = (Arc::clone(&cpu_permits), limits.store_wait);
         let record = Arc::<IntakeRecord>::default();
-        let of_data = (store.clone(), clock.clone());
-        let commits = GroupCommit::new(of_data, permits, wait, Arc::clone(&record));
+        let commits = GroupCommit::new(
+            store.clone(),
+            clock.clone(),
+            Arc::clone(&cpu_permits),
+            limits.store_wait,
+            Arc::clone(&record),
+        );
         // The permits of a chunk are counted by a `u32`.
         let queue_bytes_max = limits.ingest_queue_max_bytes.min(u32::MAX as usize);
         StreamIntake {

@@ -67,7 +67,7 @@ pub(crate) async fn run(
     };
     let run = CommandRun { file: Some(acting::file_name(file)), ..acting::run_of("apply") };
     let by = ActedBy::run(run, Clock::System.now());
-    match fleet::apply(&store, fleet, (&Clock::System, &Entropy::system()), by).await {
+    match fleet::apply(&store, fleet, &Clock::System, &Entropy::system(), by).await {
         Ok(applied) => {
             print(&applied, store.zone())?;
             if changes == Changes::RolledBack {

@@ -91,7 +91,7 @@ pub(crate) async fn run(settings: Settings, flags: DemoFlags) -> anyhow::Result<
     let (end, limits) = (serve::end(signals), server.limits.clone());
     let (listener, end): (_, Ending) = match faults {
         Some(faults) => {
-            fault_proxy::before_server(gateway, (faults, clock.clone()), limits, end).await?
+            fault_proxy::before_server(gateway, faults, clock.clone(), limits, end).await?
         }
         None => (gateway, Box::pin(end)),
     };
@@ -187,7 +187,7 @@ async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<EndingS
     let set_up = store.zone().resolve(before.at(12, 0, 0, 0))?;
     let (fleet, by) = (fleet::fleet(), ActedBy::command(set_up));
     let at_set_up = Clock::Manual(Arc::new(AtomicI64::new(set_up.0)));
-    kiosque_ingest::fleet::apply(store, fleet, (&at_set_up, &Entropy::system()), by).await?;
+    kiosque_ingest::fleet::apply(store, fleet, &at_set_up, &Entropy::system(), by).await?;
     store.fleet().set_rates(rates::rates(day)).await?;
     let orders = orders::orders(store.zone(), day, until);
     let bar = Bar::new("making orders");

@@ -109,7 +109,8 @@ pub(crate) type Ending = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// end the server stops: after the proxy, which needs it until then.
 pub(crate) async fn before_server(
     public: Listener,
-    (faults, clock): (Faults, Clock),
+    faults: Faults,
+    clock: Clock,
     limits: Limits,
     ending: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<(Listener, Ending)> {

@@ -241,10 +241,9 @@ mod tests {
 
     #[test]
     fn each_kind_reads_its_texts_and_names_the_others() {
-        let (numbers, times) = (
-            NumberFormat { unit: Unit::Major, decimal: '.', thousands: None, symbol: None },
-            TimeFormats::default(),
-        );
+        let numbers =
+            NumberFormat { unit: Unit::Major, decimal: '.', thousands: None, symbol: None };
+        let times = TimeFormats::default();
         let zone = Zone::utc();
         let options = options(&numbers, &times, &zone);
         for (kind, text, want) in [

@@ -143,7 +143,7 @@ impl Reader<'_> {
                 // The value below is of another type than the field.
                 Some(_) if noted.contains(&field) => return None,
                 Some(given) => {
-                    self.note_field(place, (&field, &path), &given, &message);
+                    self.note_field(place, &field, &path, &given, &message);
                     noted.push(field);
                 }
                 None => {
@@ -162,13 +162,7 @@ impl Reader<'_> {
         }
     }
 
-    fn note_field(
-        &mut self,
-        place: &Place,
-        (field, path): (&str, &str),
-        given: &Value,
-        error: &str,
-    ) {
+    fn note_field(&mut self, place: &Place, field: &str, path: &str, given: &Value, error: &str) {
         let error = match given.get(DATETIME).and_then(Value::as_str) {
             Some(time) => format!("a date or time is written in quotes: \"{time}\""),
             None if SECRET.contains(&field) => "is not a string".to_owned(),

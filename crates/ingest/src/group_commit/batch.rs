@@ -73,7 +73,7 @@ pub(super) mod tests {
         fleet.groups_by_device = groups();
         let orders = sort_for_storage(checked(orders), &groups());
         let key = KeyName::parse("tills").expect("a name");
-        Submission::new((orders, key), Arc::new(fleet), bytes, oneshot::channel().0)
+        Submission::new(orders, key, Arc::new(fleet), bytes, oneshot::channel().0)
     }
 
     #[test]

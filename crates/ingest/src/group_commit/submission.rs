@@ -37,7 +37,8 @@ pub(super) struct Submission {
 
 impl Submission {
     pub(super) fn new(
-        (orders, key): (StorageOrder, KeyName),
+        orders: StorageOrder,
+        key: KeyName,
         fleet: Arc<FleetSnapshot>,
         bytes: OwnedSemaphorePermit,
         result: oneshot::Sender<Outcomes>,

@@ -61,18 +61,20 @@ fn filled(number: u32, site: &'static Site, place: u32, location: &'static Locat
             for across in 1..=AISLES_PER_LAYER {
                 let Some(product) = products.next() else { break };
                 let code = format!("{shelf}{across:02}");
-                let place = (code, cabinet, layer);
-                aisles.push((stocked_with(product, place, range.step, &mut random), product));
+                let aisle = stocked_with(product, code, cabinet, layer, range.step, &mut random);
+                aisles.push((aisle, product));
             }
         }
     }
     Kiosk { number, site, location, code, aisles }
 }
 
-/// Returns an aisle with items of a product, at a place: its code, its cabinet and its layer.
+/// Returns an aisle with items of a product.
 fn stocked_with(
     product: &Product,
-    (code, cabinet, layer): (String, u32, u32),
+    code: String,
+    cabinet: u32,
+    layer: u32,
     step: i64,
     random: &mut Random,
 ) -> Aisle {
