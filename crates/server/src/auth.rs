@@ -33,8 +33,9 @@ pub(crate) async fn log_in(
     let account = name.filter(|_| found.is_some());
     let opened = match found {
         Some((credentials, SourceStatus::Known)) => {
-            let slots = (&app.known_hash_slots, QueueShare::All);
-            open_session(app, slots, Some(credentials), password, &origin).await
+            let slots = &app.known_hash_slots;
+            let credentials = Some(credentials);
+            open_session(app, slots, QueueShare::All, credentials, password, &origin).await
         }
         found => {
             let credentials = found.map(|(credentials, _)| credentials);
@@ -61,8 +62,7 @@ async fn log_in_from_unknown_source(
     let mut attempt = app.login_limiter.admit(username, prefix, &app.clock).await?;
     // Sources that guess must not keep new ones out of the queue.
     let share = if attempt.is_first() { QueueShare::All } else { QueueShare::Half };
-    let slots = (&app.hash_slots, share);
-    let opened = open_session(app, slots, credentials, password, origin).await;
+    let opened = open_session(app, &app.hash_slots, share, credentials, password, origin).await;
     if !matches!(opened, Err(Failure::Refusal(Refusal::Credentials))) {
         attempt.did_not_fail();
     }
@@ -71,7 +71,8 @@ async fn log_in_from_unknown_source(
 
 async fn open_session(
     app: &App,
-    (slots, share): (&HashSlots, QueueShare),
+    slots: &HashSlots,
+    share: QueueShare,
     credentials: Option<Credentials>,
     password: String,
     origin: &Origin,

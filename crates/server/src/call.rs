@@ -168,7 +168,9 @@ impl<'a> Call<'a> {
         form: &Form<'_>,
         begun: Instant,
     ) -> Response<Content> {
-        let (path, peer, refused) = (self.path(), self.peer, outcome.as_ref().err());
+        let path = self.path();
+        let peer = self.peer;
+        let refused = outcome.as_ref().err();
         // The query is not logged: it may contain the token of a link.
         tracing::debug!(request.id = self.request_id, path, %peer, ?refused, "answered");
         if let Some(error) = refused.and_then(Failure::system_error) {

@@ -99,8 +99,14 @@ impl Failure {
         cause: String,
         retry_after_s: Option<u32>,
     ) -> Failure {
-        let (message, is_disclosed, orders) = (Cow::Borrowed(message), false, None);
-        Failure::System(SystemFailure { kind, message, cause, is_disclosed, retry_after_s, orders })
+        Failure::System(SystemFailure {
+            kind,
+            message: Cow::Borrowed(message),
+            cause,
+            is_disclosed: false,
+            retry_after_s,
+            orders: None,
+        })
     }
 
     /// No call, page or entry has the path.

@@ -67,8 +67,9 @@ impl HashSlots {
         let Ok(Ok(slot)) = slot else {
             return Err(Failure::busy("the login waited too long for a hash slot; try again"));
         };
-        let (free, queue, capacity) =
-            (Arc::clone(&self.memory), Arc::clone(&self.queue), self.capacity);
+        let free = Arc::clone(&self.memory);
+        let queue = Arc::clone(&self.queue);
+        let capacity = self.capacity;
         let compared = tokio::task::spawn_blocking(move || {
             // The task owns the slot, since it continues if the caller disconnects.
             let _slot = slot;

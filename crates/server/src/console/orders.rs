@@ -39,12 +39,13 @@ pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         to: text("to"),
     };
     let groups = choice(store, &query).await?;
-    let (group, filter) = (chosen(store, &groups).await?, filter(caller, &query)?);
+    let group = chosen(store, &groups).await?;
+    let filter = filter(caller, &query)?;
     let (found, next) = match (fields.number.as_str(), fields.device.as_str()) {
         ("", "") if !fields.card.is_empty() => (Found::Nothing, None),
         ("", "") => newest_first(caller, group, filter, &query).await?,
-        ("", _) => of_device(caller, &fields, (group, filter), &query).await?,
-        _ => (with_number(caller, &fields, (group, filter)).await?, None),
+        ("", _) => of_device(caller, &fields, group, filter, &query).await?,
+        _ => (with_number(caller, &fields, group, filter).await?, None),
     };
     let view = Orders { groups, fields, found, after: query.text("after"), next };
     Ok(caller.reply(format(&query)?, &view, orders::page, "orders.csv", orders::csv))
@@ -73,7 +74,8 @@ async fn newest_first(
 async fn of_device(
     caller: &SignedIn<'_>,
     fields: &Fields,
-    (group, filter): (Option<GroupId>, OrderFilter),
+    group: Option<GroupId>,
+    filter: OrderFilter,
     query: &Query,
 ) -> Result<(Found, Option<String>), Failure> {
     let store = &caller.call.app.store;
@@ -102,7 +104,8 @@ async fn of_device(
 async fn with_number(
     caller: &SignedIn<'_>,
     fields: &Fields,
-    (group, filter): (Option<GroupId>, OrderFilter),
+    group: Option<GroupId>,
+    filter: OrderFilter,
 ) -> Result<Found, Failure> {
     let device = Some(fields.device.as_str()).filter(|code| !code.is_empty());
     let Ok(device) = device.map(DeviceCode::parse).transpose() else {

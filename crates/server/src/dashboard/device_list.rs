@@ -170,7 +170,9 @@ impl Rest {
         }
         // Each part proves the session again, at its own time.
         self.claim.now = self.app.clock.now();
-        let (claim, query, part) = (self.claim.clone(), self.query.clone(), self.part.clone());
+        let claim = self.claim.clone();
+        let query = self.query.clone();
+        let part = self.part.clone();
         let reading = self.list.read(&self.app, claim, query, part);
         let part = catch_panic(reading).await.map_err(|failure| self.broken_off(&failure))?;
         let is_first = self.totals.devices == 0;
