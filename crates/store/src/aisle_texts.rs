@@ -80,7 +80,8 @@ pub(crate) async fn update(
 
 /// Returns the codes of the devices whose stored element does not match their aisles.
 pub(crate) async fn outdated(read: &Read<'_>) -> Result<Vec<String>, Error> {
-    let (mut found, mut last) = (Vec::new(), DeviceNo(i64::MIN));
+    let mut found = Vec::new();
+    let mut last = DeviceNo(i64::MIN);
     loop {
         let params = [last.into(), DEVICES_PER_STEP.into()];
         let devices: Vec<DeviceNo> = read.all(&DEVICES_AFTER, &params).await?;
@@ -102,7 +103,8 @@ async fn elements(read: &Read<'_>, devices: &[DeviceNo]) -> Result<Vec<Made>, Er
 
 /// Builds the elements of the devices of lines, which are sorted by device, cabinet and layer.
 fn elements_of(lines: Vec<LineRow>) -> Result<Vec<Made>, Error> {
-    let (mut lines, mut made) = (lines.into_iter().peekable(), Vec::new());
+    let mut lines = lines.into_iter().peekable();
+    let mut made = Vec::new();
     while let Some(LineRow { device_no, device_code, device_name, placed }) = lines.next() {
         yield_if_due();
         let mut device = DeviceAisles { device_code, device_name, cabinets: Vec::new() };
@@ -166,9 +168,11 @@ mod tests {
             (3, None),
             (4, Some(aisle("2", 2, "31"))),
         ];
-        let line = |(number, placed)| {
-            let (device_no, device_code, device_name) = (DeviceNo(number), "D".into(), "N".into());
-            LineRow { device_no, device_code, device_name, placed }
+        let line = |(number, placed)| LineRow {
+            device_no: DeviceNo(number),
+            device_code: "D".into(),
+            device_name: "N".into(),
+            placed,
         };
         let made = elements_of(lines.map(line).into()).expect("JSON");
         let devices: Vec<DeviceAisles> = made

@@ -52,7 +52,8 @@ thread_local! {
 
 /// Yields the core if this thread has worked long enough. Call it for each row or line of a loop.
 pub fn yield_if_due() {
-    let (state, now) = (STATE.get(), Instant::now());
+    let state = STATE.get();
+    let now = Instant::now();
     if state.is_due(now) {
         std::thread::yield_now();
         STATE.set(state.after_yield(now, Instant::now()));

@@ -385,7 +385,8 @@ impl Write<'_> {
         match &self.of_engine {
             ReadOf::Sqlite(snapshot) => sqlite::execute_each(snapshot, sql, rows, params),
             ReadOf::Postgres(transaction) => {
-                let (mut rows, mut changed) = (rows.peekable(), 0);
+                let mut rows = rows.peekable();
+                let mut changed = 0;
                 while rows.peek().is_some() {
                     let some: Vec<_> = rows.by_ref().take(ROWS_PER_STATEMENT).collect();
                     changed += transaction.each_of(sql, &some, params, |_| Ok(())).await?;

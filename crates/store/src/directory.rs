@@ -167,7 +167,8 @@ mod tests {
         let Err(Error::InUse(reason)) = ServerLock::take(directory.path(), "demo") else {
             panic!("the lock has two holders");
         };
-        let (shown, process) = (directory.path().display(), std::process::id());
+        let shown = directory.path().display();
+        let process = std::process::id();
         let expected = format!("{shown} is used by `kiosque serve`, process {process}; stop it");
         assert!(reason.starts_with(&expected), "{reason}");
         let holder = ServerProcess { pid: process, command: "serve".to_owned() };

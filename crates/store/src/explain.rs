@@ -43,7 +43,8 @@ pub(crate) fn rows_read(plan: &str, tables: &[&str]) -> f64 {
         text.get(..end.unwrap_or(text.len())).and_then(|text| text.parse::<f64>().ok())
     };
     let after = |line: &str, name: &str| line.split_once(name).and_then(|(_, rest)| number(rest));
-    let (mut read, mut loops) = (0.0, None);
+    let mut read = 0.0;
+    let mut loops = None;
     for line in plan.lines() {
         if line.contains("actual") || line.contains("never executed") {
             let is_table = tables.iter().any(|table| line.contains(&format!(" on {table}")));
@@ -76,7 +77,8 @@ impl Sqlite {
     pub(crate) fn plan(&self, sql: &Sql) -> Vec<String> {
         let text = format!("explain query plan {}", sql.for_sqlite().expect("a statement"));
         let mut plan = self.connection.prepare(&text).expect("a plan");
-        let (mut rows, mut steps) = (plan.raw_query(), Vec::new());
+        let mut rows = plan.raw_query();
+        let mut steps = Vec::new();
         while let Some(row) = rows.next().expect("a step") {
             steps.push(row.get("detail").expect("its text"));
         }

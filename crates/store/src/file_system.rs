@@ -91,7 +91,8 @@ pub(crate) fn not_writable(path: &Path) -> Option<String> {
     if error == Errno::ROFS || is_read_only {
         return Some(format!("{}: its file system is mounted read-only", place.display()));
     }
-    let (place_shown, caller) = (place.display(), user(geteuid().as_raw()));
+    let place_shown = place.display();
+    let caller = user(geteuid().as_raw());
     Some(match fs::metadata(place) {
         Ok(found) => {
             let (owner, mode) = (user(found.uid()), found.mode() & 0o777);

@@ -136,7 +136,8 @@ impl FleetView<'_> {
             true => Some(self.read_ahead(Arc::clone(&fleet)).await?),
             false => None,
         };
-        let (is_dry_run, opening) = (self.0.db.is_dry_run(), self.0.opening);
+        let is_dry_run = self.0.db.is_dry_run();
+        let opening = self.0.opening;
         let read_ahead = Mutex::new(read_ahead);
         let change = async move |write: &Write<'_>| {
             let read_ahead = lock_ignoring_poison(&read_ahead).take();
@@ -170,7 +171,8 @@ struct ReadAhead {
 type StoredFleet = (Groups, Products, Accounts, Devices);
 
 async fn read_stored(read: &Read<'_>, fleet: &Fleet) -> Result<StoredFleet, Error> {
-    let (groups, products) = (Groups::read(read, fleet).await?, Products::read(read, fleet).await?);
+    let groups = Groups::read(read, fleet).await?;
+    let products = Products::read(read, fleet).await?;
     let accounts = Accounts::read(read, fleet).await?;
     Ok((groups, products, accounts, Devices::read(read, fleet).await?))
 }
@@ -287,7 +289,8 @@ async fn plan<'f>(
     now: UnixMs,
 ) -> Result<(FleetChanges<'f>, FleetCounts), ApplyError> {
     let (mut groups, mut products, mut accounts, devices) = stored;
-    let (mut counts, mut errors) = (FleetCounts::default(), Vec::new());
+    let mut counts = FleetCounts::default();
+    let mut errors = Vec::new();
     let changed_groups = groups.plan(&fleet.groups, &mut counts.groups, &mut errors);
     let changed_products = products.plan(&fleet.products, &mut counts.products, &mut errors);
     let of_accounts = &mut counts.accounts;

@@ -78,7 +78,8 @@ impl Intake<'_> {
     /// # Errors
     /// The store failed; reads still see unwritten heartbeats, and the next call writes them.
     pub async fn write_activity(self) -> Result<usize, Error> {
-        let (mut unwritten, mut count) = (self.0.activity.unwritten(), 0);
+        let mut unwritten = self.0.activity.unwritten();
+        let mut count = 0;
         for _ in 0..ATTEMPTS {
             let mut locked = OwnedHeartbeats::new();
             for chunk in unwritten.chunks(ROWS_PER_TRANSACTION) {
@@ -112,7 +113,8 @@ async fn assign_owners(
 ) -> Result<(OwnedHeartbeats, Vec<RefusedHeartbeat>), Error> {
     owners.refresh(read).await?;
     owners.load(read, heartbeats.iter().map(|beat| beat.device_code.as_str())).await?;
-    let (mut owned, mut refused) = (Vec::with_capacity(heartbeats.len()), Vec::new());
+    let mut owned = Vec::with_capacity(heartbeats.len());
+    let mut refused = Vec::new();
     for (index, heartbeat) in heartbeats.iter().enumerate() {
         let code = heartbeat.device_code.as_str();
         let ownership = owners.get(code);

@@ -22,7 +22,8 @@ pub(crate) async fn open(options: &OpenOptions<'_>) -> Result<State, Error> {
 /// target may be incomplete.
 pub(crate) async fn open_unsettled(options: &OpenOptions<'_>) -> Result<State, Error> {
     let db = Db::open(options, migrate::REGISTER)?;
-    let (when_absent, now) = (options.when_absent, options.now);
+    let when_absent = options.when_absent;
+    let now = options.now;
     let wanted = options.zone.cloned();
     let (is_new, zone, clock_ms) = db
         .write_to(ClosedData::Accepted, Deadline::None, async move |write| {

@@ -124,7 +124,8 @@ async fn stored_rates(read: &Read<'_>, rates: &[DatedRate]) -> Result<RatesByDay
 fn effect(rates: &[DatedRate], mut stored: RatesByDay) -> (RatesSet, Vec<DatedRate>) {
     let mut all = stored.clone();
     all.extend(rates.iter().map(|rate| ((rate.currency.code(), rate.day), rate.rate)));
-    let (mut effect, mut changed) = (RatesSet::default(), Vec::new());
+    let mut effect = RatesSet::default();
+    let mut changed = Vec::new();
     for new in rates {
         let DatedRate { day, currency, rate } = *new;
         let key = (currency.code(), day);

@@ -126,8 +126,13 @@ impl Intake<'_> {
         let dictionaries = Arc::clone(&self.0.dictionaries);
         let stored = self.0.db.write(Deadline::OfRequest, async move |write| {
             let history = opening.history(write);
-            let (options, zone, dictionaries) = (&options, &zone, &*dictionaries);
-            let writer = BatchWriter { write, options, zone, history, dictionaries };
+            let writer = BatchWriter {
+                write,
+                options: &options,
+                zone: &zone,
+                history,
+                dictionaries: &dictionaries,
+            };
             writer.write(&batch, &owners).await
         });
         Ok(self.committed(stored.await?).await)
@@ -336,7 +341,8 @@ impl BatchWriter<'_> {
         let mut owned = owned.into_iter().peekable();
         for (at, part) in parts.iter().enumerate() {
             let sorted_end = part.orders.start.saturating_add(part.sorted);
-            let (mut left, mut is_sorted_complete) = (part.orders_max, true);
+            let mut left = part.orders_max;
+            let mut is_sorted_complete = true;
             while let Some(one) = owned.next_if(|one| one.index < part.orders.end) {
                 let is_sorted = one.index < sorted_end;
                 let position = if is_sorted { Position::Sorted } else { Position::OfLine };

@@ -132,7 +132,8 @@ pub(crate) fn union_of(parts: &[(&Sql, Vec<&str>)]) -> Result<(String, Vec<Vec<u
         }
         positions.push(own);
     }
-    let (mut selects, mut parameters) = (Vec::new(), 0);
+    let mut selects = Vec::new();
+    let mut parameters = 0;
     for (at, ((sql, _), own)) in parts.iter().zip(&positions).enumerate() {
         let columns = shared.iter().zip(1..).map(|(name, position)| {
             match own.iter().position(|own| *own == position) {
@@ -142,8 +143,8 @@ pub(crate) fn union_of(parts: &[(&Sql, Vec<&str>)]) -> Result<(String, Vec<Vec<u
         });
         let columns: String = columns.collect();
         let names: Vec<String> = (0..own.len()).map(|column| format!("c{column}")).collect();
-        let (text, names) =
-            (text::shift_parameters(sql.for_postgres()?, parameters), names.join(", "));
+        let names = names.join(", ");
+        let text = text::shift_parameters(sql.for_postgres()?, parameters);
         selects.push(format!("select {at} as part{columns} from ({text}) p{at} ({names})"));
         parameters += sql.bulk_types()?.len() + sql.parameters.len();
     }

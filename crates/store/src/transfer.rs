@@ -151,7 +151,8 @@ impl Upkeep<'_> {
                 None => None,
             };
             let tables = tables::all(from).await?;
-            let (id, is_dry_run) = (id.clone(), target.is_dry_run());
+            let id = id.clone();
+            let is_dry_run = target.is_dry_run();
             let begin = async move |write: &Write<'_>| {
                 let into = check_target(write, &id, closed_for.as_deref(), tables).await?;
                 let into = into.unwrap_or_else(|| format!("{id} {}", opening.version(write)));
@@ -243,11 +244,14 @@ async fn copy(
     of: u64,
     progress: &(impl Fn(MoveProgress) + Send + Sync),
 ) -> Result<Vec<(&'static Table, Digests)>, Error> {
-    let (mut copied, mut before) = (Vec::new(), 0);
+    let mut copied = Vec::new();
+    let mut before = 0;
     for table in tables {
-        let (mut digests, mut last) = (Digests::default(), None);
+        let mut digests = Digests::default();
+        let mut last = None;
         loop {
-            let (step, rows) = (MoveStep::Copying, before + digests.rows());
+            let step = MoveStep::Copying;
+            let rows = before + digests.rows();
             progress(MoveProgress { step, table: table.name, rows, of });
             let rows = table.page(from, last.as_deref()).await?;
             let Some(end) = rows.last() else { break };

@@ -166,7 +166,8 @@ impl Upkeep<'_> {
     async fn groups_to_verify(self, verified: &mut Verified) -> Result<Vec<Group>, Error> {
         let groups = async |read: &Read<'_>, found: &mut Verified| {
             let mut groups: Vec<Group> = read.all(&GROUPS, &[]).await?;
-            let (mut after, mut differences) = (GroupNo(i64::MIN), Vec::new());
+            let mut after = GroupNo(i64::MIN);
+            let mut differences = Vec::new();
             while let Some(number) = read.one::<GroupNo>(&NEXT_GROUP, &[after.into()]).await? {
                 if !groups.iter().any(|group| group.number == number) {
                     let id = format!("number {}", number.0);

@@ -78,7 +78,8 @@ pub(super) fn text(event: AuditEvent, details: &AuditDetails) -> Option<String> 
         }
         AuditEvent::RatesImported => counted(details.rates?, "rate"),
         AuditEvent::ImportInterrupted => {
-            let (import, reason) = (details.import_id.as_deref()?, details.reason.as_deref()?);
+            let import = details.import_id.as_deref()?;
+            let reason = details.reason.as_deref()?;
             let orders = details.orders.map(|orders| format!(", {orders} orders stored"));
             format!("import {import}: {reason}{}", orders.unwrap_or_default())
         }

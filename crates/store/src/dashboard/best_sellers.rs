@@ -52,7 +52,9 @@ impl Reports<'_> {
         query: DashboardQuery,
         most: usize,
     ) -> Result<Vec<ProductSales>, Refused> {
-        let (range, now, codes) = (query.range(&self.0.zone), claim.now, query.codes());
+        let range = query.range(&self.0.zone);
+        let now = claim.now;
+        let codes = query.codes();
         let presumed = presumed_group(self.0, &claim, query.group.as_ref());
         let hinted = presumed.map(|group| self.0.best_seller_hints.get(group));
         let mut goods: BTreeSet<String> = hinted.into_iter().flatten().collect();

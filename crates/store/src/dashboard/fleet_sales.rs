@@ -135,7 +135,8 @@ impl Converted {
         query: &FleetSalesQuery,
     ) -> Result<Converted, Error> {
         let range = [query.totals_from.into(), query.last_day.into()];
-        let (mut sums, mut currencies) = (BTreeMap::new(), Currencies::default());
+        let mut sums = BTreeMap::new();
+        let mut currencies = Currencies::default();
         read.each_of(&DAYS, &numbers(groups.iter().copied()), &range, |row| {
             let ((day, currency), totals): ((_, &str), _) = row.read()?;
             let currency = currencies.parse(currency)?;
@@ -191,7 +192,8 @@ impl FleetSums {
                 devices.entry((group_no, device)).or_default().add(conversion, totals_of(figures));
             })?;
             each_product(block.products, |product| {
-                let ([items, amount], goods_id) = (product.figures, product.goods_id()?);
+                let [items, amount] = product.figures;
+                let goods_id = product.goods_id()?;
                 let sales = ProductTotals::of(items, Minor(amount), conversion);
                 match self.products.get_mut(goods_id) {
                     Some(known) => known.join(sales),
@@ -264,7 +266,8 @@ async fn last_day_before(
 ) -> Result<Option<Day>, Error> {
     for back in LOOKED_BACK {
         let first = Day(before.0.saturating_sub(back));
-        let (groups, range) = (numbers(groups.iter().copied()), [first.into(), before.into()]);
+        let groups = numbers(groups.iter().copied());
+        let range = [first.into(), before.into()];
         let last: Vec<Option<Day>> = read.all_of(&LAST_DAY, &groups, &range).await?;
         if let Some(last) = last.into_iter().flatten().max() {
             return Ok(Some(last));

@@ -62,7 +62,8 @@ impl Reports<'_> {
         range: &Range,
         others: impl Fn(HintedGroup) -> R,
     ) -> Result<(Scope, BTreeMap<Day, Turnover>, R::Rows), Refused> {
-        let (filter, is_cached) = (query.group.as_ref(), !self.0.db.sends_ahead());
+        let filter = query.group.as_ref();
+        let is_cached = !self.0.db.sends_ahead();
         let key = |group| Key::Days(group, range.first_day, range.last_day);
         let presumed = presumed_group(self.0, claim, filter).filter(|_| is_cached);
         let cached = presumed.and_then(|group| self.0.cache.get::<CachedDays>(&key(group)));

@@ -107,7 +107,8 @@ impl Postgres {
     pub(super) async fn read(self: &Arc<Self>, deadline: Deadline, ask: Ask) -> Done {
         let read = async move |postgres: &Arc<Postgres>, limits: TimeLimits| {
             let connection = postgres.begin(SNAPSHOT, limits).await?;
-            let (ends, access) = (limits.ends_work(), Access::ReadOnly);
+            let ends = limits.ends_work();
+            let access = Access::ReadOnly;
             let transaction = Transaction { connection: &connection, ends, access };
             let of_engine = ReadOf::Postgres(transaction);
             let answer = ask(&Read { of_engine, faults: &postgres.faults }).await;
@@ -124,7 +125,8 @@ impl Postgres {
         change: Box<dyn Change>,
     ) -> Done {
         let write = async move |postgres: &Arc<Postgres>, limits: TimeLimits| {
-            let (mut tries, mut pause) = (1, BACKOFF_INITIAL);
+            let mut tries = 1;
+            let mut pause = BACKOFF_INITIAL;
             loop {
                 match postgres.try_write(limits.of_attempt(postgres.wait), &*change).await {
                     Tried::Done(done) => return done,

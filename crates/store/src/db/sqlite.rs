@@ -128,7 +128,8 @@ impl Sqlite {
         }
         // `ends` includes the wait for a permit.
         let permit = self.long_read_permits.acquire(account, ends).await?;
-        let (sqlite, mut read) = (Arc::clone(self), again());
+        let sqlite = Arc::clone(self);
+        let mut read = again();
         on_blocking_pool(move || {
             // The work holds the permit, because it continues when its caller is gone.
             let _permit = permit;

@@ -60,7 +60,9 @@ impl Reports<'_> {
         if !request.is_plain() {
             return self.filtered_device_page(claim, online, request).await;
         }
-        let (skip, size, now) = (request.page.skip(), request.page.size(), claim.now);
+        let skip = request.page.skip();
+        let size = request.page.size();
+        let now = claim.now;
         let about = |group: HintedGroup| {
             let page = Bound::new(&PAGE, [group.into(), now.into(), skip.into(), size.into()]);
             let add = move |records: &mut JsonRecords, device: Device<'_>| {
@@ -82,7 +84,9 @@ impl Reports<'_> {
         online: OnlineSince,
         request: DeviceQuery,
     ) -> Result<(i64, JsonRecords), Refused> {
-        let (skip, size, now) = (request.page.skip(), request.page.size(), claim.now);
+        let skip = request.page.skip();
+        let size = request.page.size();
+        let now = claim.now;
         let about = |group: HintedGroup| {
             let (devices, in_scope) = match &request.code {
                 None => (listed(group, now, "", i64::MAX.into()), None),

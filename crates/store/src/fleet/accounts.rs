@@ -209,9 +209,14 @@ pub(super) async fn write(
 ) -> Result<Vec<EndedSession>, Error> {
     let rows = changes.iter().map(|ChangedAccount { number, name, row, .. }| {
         let AccountRow { display_name, password_hash, third_party_api, enabled } = row;
-        let (login, name, hash) = (name.as_str(), display_name.as_str(), password_hash.as_str());
-        let (api, enabled) = ((*third_party_api).into(), (*enabled).into());
-        [(*number).into(), login.into(), name.into(), hash.into(), api, enabled]
+        [
+            (*number).into(),
+            name.as_str().into(),
+            display_name.as_str().into(),
+            password_hash.as_str().into(),
+            (*third_party_api).into(),
+            (*enabled).into(),
+        ]
     });
     write.execute_each(&SET_ACCOUNTS, rows, &[]).await?;
     let regrouped = || changes.iter().filter_map(|one| Some((one.number, one.groups.as_ref()?)));

@@ -180,9 +180,14 @@ where
     });
     write.execute_each(&OPEN_LEDGERS, ledgers, &[]).await?;
     let periods = added().map(|(device, _, period, until)| {
-        let (group, code, listed) = (period.group_no, device.code, device.new.enabled);
-        let (since, device) = (period.since, device.number);
-        [group.into(), code.into(), since.into(), until.into(), listed.into(), device.into()]
+        [
+            period.group_no.into(),
+            device.code.into(),
+            period.since.into(),
+            until.into(),
+            device.new.enabled.into(),
+            device.number.into(),
+        ]
     });
     write.execute_each(&ADD_PERIODS, periods, &[]).await
 }

@@ -153,8 +153,13 @@ pub(super) async fn write(
 ) -> Result<(), Error> {
     let rows = changes.iter().map(|Changed { new, .. }| {
         let ProductItem { goods_id, goods_name, category, currency, default_price } = new;
-        let (id, name, category) = (goods_id.as_str(), goods_name.as_str(), category.as_str());
-        [id.into(), name.into(), category.into(), currency.as_str().into(), (*default_price).into()]
+        [
+            goods_id.as_str().into(),
+            goods_name.as_str().into(),
+            category.as_str().into(),
+            currency.as_str().into(),
+            (*default_price).into(),
+        ]
     });
     write.execute_each(&SET_PRODUCTS, rows, &[]).await
 }

@@ -246,7 +246,8 @@ async fn latest(
     let is_before = |ledger: &&LedgerRow| of.after.is_some_and(|key| key.group != ledger.group_no);
     let is_of_group =
         |ledger: &&LedgerRow| of.group.as_ref().is_none_or(|id| id.as_str() == ledger.group_id);
-    let (mut found, mut left) = (FoundOrders::default(), of.read_max);
+    let mut found = FoundOrders::default();
+    let mut left = of.read_max;
     for ledger in ledgers.iter().skip_while(is_before).filter(is_of_group) {
         let after = of.after.filter(|key| key.group == ledger.group_no);
         let mut before = after.map_or(i64::MAX, |key| key.seq);
@@ -256,7 +257,8 @@ async fn latest(
                 found.is_cut = true;
                 return Ok(Some(found));
             }
-            let (count, mut rows) = (CHUNK.min(left), 0);
+            let count = CHUNK.min(left);
+            let mut rows = 0;
             let (group, device) = (ledger.group_no.into(), device.into());
             let params = [group, device, before.into(), start.into(), end.into(), count.into()];
             read.each(&LATEST, &params, |row| {
@@ -365,7 +367,8 @@ impl LedgerRow {
         order: &StoredOrder<'_>,
         dictionaries: &Dictionaries,
     ) -> Result<OrderItem, Error> {
-        let (group_id, archived) = (self.group_id.clone(), order.seq <= self.archived_seq);
+        let group_id = self.group_id.clone();
+        let archived = order.seq <= self.archived_seq;
         Ok(OrderItem { group_id, archived, record: record(order, dictionaries)? })
     }
 }

@@ -62,7 +62,8 @@ async fn part(
     now: UnixMs,
 ) -> Result<FleetPart, Error> {
     let mut key = listing.after.unwrap_or(EntryId::new(EntryKind::Group, ""));
-    let (mut fleet, mut left) = (FleetFile::default(), listing.limit);
+    let mut fleet = FleetFile::default();
+    let mut left = listing.limit;
     loop {
         let of_kind = Listing { after: Some(key.id), limit: left };
         let (next, following) = match key.kind {

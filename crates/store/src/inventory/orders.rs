@@ -230,7 +230,8 @@ async fn list(
     let cut = |orders| {
         listing.cut(orders, |(key, _): &(OrderKey, _)| key.clone()).map(|(_, order)| order)
     };
-    let (mut orders, mut after) = (Vec::new(), listing.after.clone());
+    let mut orders = Vec::new();
+    let mut after = listing.after.clone();
     let mut searched = 0;
     loop {
         let ledgers = ledgers(read, of, after.as_ref()).await?;
@@ -242,7 +243,8 @@ async fn list(
                 // Only some of the orders match a filter.
                 let least = if of.filter == OrderFilter::default() { 0 } else { FILTERED_TOGETHER };
                 let count = left.max(least);
-                let (mut last, mut rows) = (seq, 0);
+                let mut last = seq;
+                let mut rows = 0;
                 let (group, device) = (ledger.group_no.into(), ledger.device_no.into());
                 let params = [group, device, seq.into(), count.into()];
                 let visit = |row: &Row<'_>| {
@@ -356,7 +358,8 @@ impl LedgerRow {
         order: &StoredOrder<'_>,
         dictionaries: &Dictionaries,
     ) -> Result<ExportedOrder, Error> {
-        let (record, archived) = (record(order, dictionaries)?, order.seq <= self.archived_seq);
+        let record = record(order, dictionaries)?;
+        let archived = order.seq <= self.archived_seq;
         Ok(ExportedOrder {
             item: OrderItem { group_id: self.group_id.clone(), archived, record },
             trade_start: order.trade_start_ms,

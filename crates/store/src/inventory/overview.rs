@@ -78,7 +78,8 @@ impl Inventory<'_> {
     /// # Errors
     /// The store failed.
     pub async fn status(self, now: UnixMs) -> Result<Status, Error> {
-        let (files, zone) = (self.0.db.file_sizes(), self.0.zone.name().to_owned());
+        let files = self.0.db.file_sizes();
+        let zone = self.0.zone.name().to_owned();
         let database_bytes = self.0.db.database_bytes().await?;
         let latest = self.0.activity.latest_of_all();
         let overview = async move |read: &Read<'_>| {

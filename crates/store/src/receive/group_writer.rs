@@ -95,7 +95,8 @@ impl<'a> GroupWriter<'a> {
         let codes = distinct(orders.iter().map(|one| one.order.device_code.as_str()));
         let mut stored = HashMap::with_capacity(orders.len());
         let mut damaged = DamagedOrders::default();
-        let (mut ledgers, mut sums) = (BTreeMap::new(), Sums::default());
+        let mut ledgers = BTreeMap::new();
+        let mut sums = Sums::default();
         let sales =
             orders.iter().filter_map(|one| Some((one.ownership.device, one.order.sale.as_ref()?)));
         let ((), holders, (), counter, ()) = try_join!(
@@ -211,7 +212,8 @@ impl<'a> GroupWriter<'a> {
     ) -> Result<(OrderState<'a>, OrderOutcome), Error> {
         let OwnedOrder { order, ownership, .. } = *one;
         if stored.device != ownership.device {
-            let (write, key) = (self.batch.write, [stored.device.into()]);
+            let write = self.batch.write;
+            let key = [stored.device.into()];
             let device: Option<String> = write.one(&DEVICE_CODE, &key).await?;
             let reason = format!(
                 "order {} belongs to device {}, not {}; an update may not change the device",

@@ -103,8 +103,8 @@ impl Dictionaries {
             return;
         }
         let Some(dictionary) = Dictionary::new(number, content, TRAINED_LEVEL) else { return };
-        let (mut place, mut new) =
-            (&self.first, Box::new(Known { dictionary, next: OnceLock::new() }));
+        let mut place = &self.first;
+        let mut new = Box::new(Known { dictionary, next: OnceLock::new() });
         while let Err(refused) = place.set(new) {
             let Some(known) = place.get() else { return };
             (place, new) = (&known.next, refused);

@@ -139,7 +139,8 @@ fn put_product(
     sellers: &BTreeMap<DeviceNo, ProductFigures>,
     block: i64,
 ) {
-    let (mut sums, list) = ([0, 0], figures_of(sellers, block));
+    let mut sums = [0, 0];
+    let list = figures_of(sellers, block);
     if list.is_empty() {
         return;
     }
@@ -188,7 +189,8 @@ pub(crate) fn each_product<'b>(
     bytes: &'b [u8],
     mut visit: impl FnMut(StoredProduct<'b>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let (mut rest, mut before) = (bytes, None);
+    let mut rest = bytes;
+    let mut before = None;
     while !rest.is_empty() {
         let product = take_product(&mut rest).filter(|product| before < Some(product.id_bytes));
         let product = product.ok_or_else(|| unreadable("products", bytes))?;
@@ -220,7 +222,9 @@ fn each<const N: usize>(
     block: i64,
     mut visit: impl FnMut(DeviceNo, [i64; N]),
 ) -> Option<()> {
-    let (mut rest, mut next, first) = (bytes, 0, block.checked_mul(SIZE)?);
+    let mut rest = bytes;
+    let mut next = 0;
+    let first = block.checked_mul(SIZE)?;
     while !rest.is_empty() {
         let number = take(&mut rest).filter(|number| (next..SIZE).contains(number))?;
         next = number + 1;
@@ -264,7 +268,8 @@ mod tests {
         each_device(&stored.devices, block, |device, figures| sums.add_device(device, figures))
             .expect("devices");
         each_product(&stored.products, |product| {
-            let (mut sum, goods_id) = ([0, 0], product.goods_id()?);
+            let mut sum = [0, 0];
+            let goods_id = product.goods_id()?;
             each_seller(product.sellers, block, |device, figures| {
                 add(&mut sum, figures);
                 sums.add_product(device, goods_id, figures);

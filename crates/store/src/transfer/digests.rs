@@ -16,7 +16,8 @@ pub(super) struct Digests(BTreeMap<Option<i64>, (u64, Sha256)>);
 impl Digests {
     /// Reads a whole table.
     pub(super) async fn read(read: &Read<'_>, table: &'static Table) -> Result<Digests, Error> {
-        let (mut digests, mut last) = (Digests::default(), None::<Vec<Value<'static>>>);
+        let mut digests = Digests::default();
+        let mut last = None::<Vec<Value<'static>>>;
         loop {
             let mut rows = table.page(read, last.as_deref()).await?;
             digests.add(table, &rows);

@@ -48,8 +48,10 @@ impl DayTotals {
     /// Adds the sales of a day in one currency. Rows are added in the order of their days, after
     /// the exchange rates.
     pub(in crate::dashboard) fn add(&mut self, row: DayRow<'_>) -> Result<(), Error> {
-        let (day, first_sale, last_sale) = (row.day, row.first_sale_at_ms, row.last_sale_at_ms);
+        let day = row.day;
         let currency = self.currencies.parse(row.currency)?;
+        let first_sale = row.first_sale_at_ms;
+        let last_sale = row.last_sale_at_ms;
         let new = DayTotal { day, turnover: Turnover::default(), first_sale, last_sale };
         let total = match self.days.last_mut() {
             Some(last) if last.day == day => last,

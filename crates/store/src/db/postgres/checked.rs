@@ -59,7 +59,8 @@ async fn read_as_one(
     let bulk: Vec<_> = all.iter().map(|one| bulk_columns(one)).collect::<Result<_, _>>()?;
     let params = params_of(all, &bulk);
     let stream = connection.rows(&union.statement, &params).await.map_err(Error::from)?;
-    let (mut stream, mut is_proven) = (pin!(stream), false);
+    let mut stream = pin!(stream);
+    let mut is_proven = false;
     while let Some(row) = stream.try_next().await.map_err(Error::from)? {
         let (part, own) = union.part(&row)?;
         match part.checked_sub(1) {

@@ -153,8 +153,10 @@ impl Connection {
             })
         });
         let mut hosts: FuturesUnordered<_> = hosts.collect();
-        let (mut newest, mut errors) = (None::<Connection>, Vec::new());
-        let (mut deadline, mut refused) = (ends, 0);
+        let mut newest = None::<Connection>;
+        let mut errors = Vec::new();
+        let mut deadline = ends;
+        let mut refused = 0;
         while let Ok(Some(opened)) = tokio::time::timeout_at(deadline.into(), hosts.next()).await {
             match opened {
                 Ok(opened) => {

@@ -135,7 +135,8 @@ impl Postgres {
         mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let now = Instant::now();
-        let (in_flight, ends) = (Slot::take(&self.single, TOGETHER, now)?, now + self.wait);
+        let in_flight = Slot::take(&self.single, TOGETHER, now)?;
+        let ends = now + self.wait;
         let slot = in_flight.0;
         let work = async {
             let connection = slot.connection(self).await?;

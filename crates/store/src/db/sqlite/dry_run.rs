@@ -88,7 +88,8 @@ fn with_own_log(path: &Path, found: &Connection, wait: Duration) -> Result<Conne
 
 /// Creates a directory on the file system of the database.
 fn own_directory(parent: &Path) -> Result<PathBuf, Error> {
-    let (process, mut number) = (std::process::id(), 0_u64);
+    let process = std::process::id();
+    let mut number = 0_u64;
     loop {
         let directory = parent.join(format!(".dry-run-{process}-{number}"));
         match DirBuilder::new().mode(PRIVATE_DIRECTORY).create(&directory) {
@@ -103,7 +104,8 @@ fn own_directory(parent: &Path) -> Result<PathBuf, Error> {
 fn open_in(directory: &Path, database: &Path, wait: Duration) -> Result<Connection, Error> {
     let linked = directory.join(DATABASE);
     fs::hard_link(database, &linked).map_err(|error| io_error(&linked, &error))?;
-    let ([_, log, _], [_, own_log, _]) = (database_files(database), database_files(&linked));
+    let [_, log, _] = database_files(database);
+    let [_, own_log, _] = database_files(&linked);
     copy_log(&log, &own_log).map_err(|error| io_error(&own_log, &error))?;
     // Without locks: they would be the database's locks, as would the index of the log. In the
     // exclusive mode it is in memory.

@@ -175,7 +175,8 @@ fn each_frame(
 
 /// Reads a file to its end.
 pub(super) fn read_all(file: &File) -> io::Result<()> {
-    let (mut buffer, mut at) = (vec![0; 1 << 16], 0);
+    let mut buffer = vec![0; 1 << 16];
+    let mut at = 0;
     loop {
         match file.read_at(&mut buffer, at)? {
             0 => return Ok(()),
@@ -265,7 +266,8 @@ impl Content {
         let mut latest = lock_ignoring_poison(&self.latest);
         let (changes, bytes) = *latest;
         // A file that cannot be read now is not overwritten.
-        let (header, size) = (Header::of(&self.file).ok()?, self.file.metadata().ok()?.len());
+        let header = Header::of(&self.file).ok()?;
+        let size = self.file.metadata().ok()?.len();
         let Some(header) = header else { return Some("it is no longer a database") };
         if header.is_backup() && !self.opened.is_backup() {
             return Some("it is a backup now");

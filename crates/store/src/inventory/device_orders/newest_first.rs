@@ -134,7 +134,9 @@ async fn places(
     let mut indexes: Vec<Index> = groups.iter().flat_map(of_group).collect();
     // Most entries of the first chunks are left out if there are many groups.
     let first_chunk = (4 * (listing.limit + 1) / indexes.len().max(1)).clamp(1, listing.limit + 1);
-    let (mut places, mut searched, mut chunk) = (Vec::new(), 0, first_chunk);
+    let mut places = Vec::new();
+    let mut searched = 0;
+    let mut chunk = first_chunk;
     while places.len() <= listing.limit {
         let unfinished = indexes.iter_mut().filter(|index| !index.is_finished());
         let Some(index) = unfinished.min_by_key(|index| index.next().key()) else { break };

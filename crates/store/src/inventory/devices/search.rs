@@ -131,7 +131,9 @@ async fn matching(
     activity: &Activity,
     now: UnixMs,
 ) -> Result<(FoundDevices, Owners), Error> {
-    let (mut devices, mut owners, mut after) = (Vec::new(), Vec::new(), listing.after);
+    let mut devices = Vec::new();
+    let mut owners = Vec::new();
+    let mut after = listing.after;
     let inactive = inactive_groups(read).await?;
     let mut left = search.read_max;
     while left > 0 {
