@@ -75,7 +75,9 @@ impl SourceLimits {
         proxies: &TrustedProxies,
     ) -> Option<Arc<SourceConnection>> {
         let source = Source::of(peer);
-        let (limits, mut number, mut replaced) = (self.clone(), 0, None);
+        let limits = self.clone();
+        let mut number = 0;
+        let mut replaced = None;
         if proxies.trusts(source) {
             return Some(Arc::new(SourceConnection { limits, prefix: None, number, replaced }));
         }

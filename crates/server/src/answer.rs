@@ -178,7 +178,8 @@ fn failed(failure: Failure, form: &Form<'_>, request_id: &str) -> Response<Conte
 
 /// Renders a refused call of the operator (RFC 9457).
 fn problem(failure: Failure, request_id: &str) -> Vec<u8> {
-    let (status, reason) = (failure.status(), failure.reason().into_owned());
+    let status = failure.status();
+    let reason = failure.reason().into_owned();
     let (detail, errors, orders) = match failure {
         Failure::System(SystemFailure { is_disclosed, cause, orders, .. }) => {
             (if is_disclosed { format!("{reason} ({cause})") } else { reason }, Vec::new(), orders)
@@ -254,7 +255,8 @@ fn success_envelope(data: Content, locale: Locale) -> Content {
 
 /// Returns the envelope of a success up to its data.
 fn success_head(locale: Locale) -> String {
-    let (code, message) = (Code::Success.number(), Message::Success.text(locale));
+    let code = Code::Success.number();
+    let message = Message::Success.text(locale);
     format!(r#"{{"code":{code},"msg":"{message}","enMsg":null,"data":"#)
 }
 

@@ -92,7 +92,8 @@ impl<'a> Received<'a> {
         H: AsyncFnOnce(Caller<'a>, E::Request) -> Result<Data<E::Response>, Failure>,
     {
         let (caller, request) = self.authenticate(endpoint).await?;
-        let (app, account) = (caller.call.app, caller.claim.token.account_hint());
+        let app = caller.call.app;
+        let account = caller.claim.token.account_hint();
         handler(caller, request).await?.admitted(&app.unread_answers, account)
     }
 

@@ -69,7 +69,8 @@ pub(crate) async fn order_changes(
         }
     });
     let mut follower = app.store.orders().follow(claim.token.group_hint(), Some(&claim.token));
-    let (mut waiting, mut has_ended) = (None, false);
+    let mut waiting = None;
+    let mut has_ended = false;
     loop {
         let read = app.store.orders().changes(claim.clone(), query, totals);
         let changes = follower.read(read).await?;
@@ -106,7 +107,8 @@ fn data(changes: &kiosque_store::OrderChanges) -> Data<OrderChanges> {
         json.extend_from_slice(order);
         json.push(b'}');
     }
-    let (next, more) = (changes.next().write(), changes.more);
+    let next = changes.next().write();
+    let more = changes.more;
     let _ = write!(json, r#"],"next":"{next}","more":{more}"#);
     if let Some(totals) = &changes.totals {
         let _ = write!(json, r#","totals":"#);

@@ -82,7 +82,8 @@ pub(crate) async fn answer(
         true => read_body(&mut body, FORM_MAX_BYTES, &app.settings.limits).await,
         false => Ok(Bytes::new()),
     };
-    let (now, request_id) = (app.clock.now(), request_id.as_str());
+    let now = app.clock.now();
+    let request_id = request_id.as_str();
     let call = Call { app: &app, now, peer, request_id, head: &head };
     let mut caller = None;
     let outcome = catch_panic(route(&call, form, &mut caller)).await;

@@ -76,7 +76,8 @@ async fn sales_query<'a>(
     Caller { call, claim, .. }: Caller<'a>,
     filter: DashboardFilter,
 ) -> Result<(Call<'a>, Claim, DashboardQuery), Failure> {
-    let (store, work_max) = (&call.app.store, call.app.settings.limits.dashboard_work_max);
+    let store = &call.app.store;
+    let work_max = call.app.settings.limits.dashboard_work_max;
     let query = query(&call, filter);
     let devices = i64::try_from(query.devices.len()).unwrap_or(i64::MAX);
     let days = range::days((query.start, query.end), store.zone());

@@ -15,7 +15,8 @@ impl OncePerSecond {
 
     /// Returns whether a second has passed since this was last true, or the clock was set back.
     pub(crate) fn permits(&self, now: UnixMs) -> bool {
-        let (last, order) = (self.0.load(Ordering::Relaxed), Ordering::Relaxed);
+        let last = self.0.load(Ordering::Relaxed);
+        let order = Ordering::Relaxed;
         now.0.abs_diff(last) >= 1_000 && self.0.compare_exchange(last, now.0, order, order).is_ok()
     }
 }

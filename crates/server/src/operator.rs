@@ -66,7 +66,8 @@ async fn answer_here(
     let begun = Instant::now();
     let request_id = app.next_request_id();
     let (head, body) = request.into_parts();
-    let (now, request_id) = (app.clock.now(), request_id.as_str());
+    let now = app.clock.now();
+    let request_id = request_id.as_str();
     let call = Call { app: &app, now, peer, request_id, head: &head };
     let mut received = Received { call, body, proof, is_authorized: false };
     let outcome = catch_panic(route(&mut received)).await;

@@ -111,7 +111,8 @@ impl<'de> Deserializer<'de> for RequestReader<'_> {
         }
         let violations = &RefCell::new(violations);
         let read = |field| {
-            let (value, presence) = (fields.take(field), Presence::Required);
+            let value = fields.take(field);
+            let presence = Presence::Required;
             (field, FieldReader { field, value, presence, violations })
         };
         visitor.visit_map(MapDeserializer::new(names.iter().copied().map(read)))
@@ -302,7 +303,8 @@ pub(crate) fn ignore_others(query: &str, known: &[&str], ignored: &mut IgnoredKe
 /// Returns the fields that the type of a request declares, in order. A type that is not a struct
 /// declares none.
 pub(crate) fn declared<T: DeserializeOwned>() -> &'static [&'static str] {
-    let (mut violations, mut ignored) = (Violations::default(), IgnoredKeys::default());
+    let mut violations = Violations::default();
+    let mut ignored = IgnoredKeys::default();
     let _ = read::<T>(Fields::default(), &mut violations, &mut ignored);
     violations.declared
 }

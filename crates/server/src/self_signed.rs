@@ -43,7 +43,8 @@ pub fn self_signed_identity(directory: &Path) -> Identity {
 /// # Errors
 /// The directory cannot be written, or no certificate could be generated.
 pub fn self_signed(directory: &Path, now: UnixMs) -> Result<Identity, SelfSignedError> {
-    let (tls, identity) = (directory.join(TLS), self_signed_identity(directory));
+    let tls = directory.join(TLS);
+    let identity = self_signed_identity(directory);
     let is_complete = || identity.cert.is_file() && identity.key.is_file();
     if is_complete() {
         return Ok(identity);

@@ -138,7 +138,8 @@ impl Certificate {
             && let Some(warning) = validity.warning(now)
         {
             let path = identity.cert.display();
-            let (names, days_left) = (validity.names.join(", "), validity.days_left(now));
+            let names = validity.names.join(", ");
+            let days_left = validity.days_left(now);
             match warning {
                 Warning::Expired => {
                     tracing::warn!(%path, names, ended = %validity, "the certificate has expired");

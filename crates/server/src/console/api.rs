@@ -129,7 +129,8 @@ async fn sent(
         token.set_sensitive(true);
         headers.insert(TOKEN_HEADER, token);
     }
-    let (app, peer) = (Arc::clone(caller.call.app), caller.call.peer);
+    let app = Arc::clone(caller.call.app);
+    let peer = caller.call.peer;
     Ok(match form {
         Form::Read => {
             let proof = Proof::Session(caller.session.holder().clone());

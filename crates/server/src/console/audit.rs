@@ -29,7 +29,8 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         since: typed("since"),
         after: text("after"),
     };
-    let (app, frame) = (caller.call.app, caller.frame());
+    let app = caller.call.app;
+    let frame = caller.frame();
     let source = fields.parsed("source", |text| text.parse::<Source>().ok());
     let since = fields.parsed("since", |text| app.store.zone().parse_time_or_date(text).ok());
     let bad = match (&source, &since) {

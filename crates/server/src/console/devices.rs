@@ -33,7 +33,8 @@ pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let state = query.parsed("state", |code| code.parse::<DeviceState>().ok())?;
     let groups = choice(&app.store, &query).await?;
     let needs = query.parsed("needs", |code| code.parse::<Need>().ok())?;
-    let (search, after) = (query.trimmed("q").unwrap_or_default(), query.text("after"));
+    let search = query.trimmed("q").unwrap_or_default();
+    let after = query.text("after");
     if after.as_deref().is_some_and(|after| DeviceCode::parse(after).is_err()) {
         return Err(Failure::Parameter("after"));
     }

@@ -25,7 +25,8 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let (app, now) = (caller.call.app, caller.call.now);
     let query = caller.call.known_fields(&["after", sort::PARAMETER, "format", PARAMETER])?;
     let sort = choices::sort::<Account>(&query)?;
-    let (after, format) = (query.text("after"), format(&query)?);
+    let after = query.text("after");
+    let format = format(&query)?;
     let listing = || Listing { after: after.clone(), limit: ROWS };
     let accounts = app.store.inventory().accounts(listing(), now).await?;
     let sessions = app.store.inventory().sessions(listing(), now).await?;
@@ -82,7 +83,8 @@ pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<R
     let next = found.as_ref().and_then(|found| found.next).map(|entry_no| entry_no.to_string());
     let entries = found.map(|found| found.entries);
     if format == Format::Csv {
-        let (frame, entries) = (caller.frame(), entries.unwrap_or_default());
+        let frame = caller.frame();
+        let entries = entries.unwrap_or_default();
         let rows = kiosque_console::audit::csv(&frame, &entries, next.as_deref());
         return Ok(Reply::csv("account.csv", rows));
     }

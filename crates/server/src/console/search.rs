@@ -41,7 +41,9 @@ pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
 
 /// Adds the devices whose code or name is the text, and returns those that have it as a part.
 async fn add_devices(caller: &SignedIn<'_>, found: &mut Search) -> Result<Vec<Hit>, Failure> {
-    let (app, now, text) = (caller.call.app, caller.call.now, found.text.as_str());
+    let app = caller.call.app;
+    let now = caller.call.now;
+    let text = found.text.as_str();
     let today = app.store.zone().day_of(now);
     let wanted = DeviceSearch {
         group: None,
@@ -78,7 +80,9 @@ fn hit(device: DeviceItem) -> Hit {
 
 /// Adds what else has the text as its name, and returns the accounts whose name begins with it.
 async fn add_others(caller: &SignedIn<'_>, found: &mut Search) -> Result<Vec<Hit>, Failure> {
-    let (store, now, text) = (&caller.call.app.store, caller.call.now, found.text.as_str());
+    let store = &caller.call.app.store;
+    let now = caller.call.now;
+    let text = found.text.as_str();
     let number = text.to_owned();
     let by = NumberedOrders { number, limit: HITS, ..NumberedOrders::default() };
     let numbered = store.inventory().orders_by_number(by).await?.unwrap_or_default();

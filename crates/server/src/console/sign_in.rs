@@ -51,7 +51,8 @@ pub(super) async fn sign_in(call: &Call<'_>, fields: &Fields) -> Result<Reply, F
     let secret = ConsoleSecret::mint(app.entropy.bytes()?);
     let holder = match proof {
         Some(proof) => {
-            let (new, earlier) = (secret.digest(), call.cookie());
+            let new = secret.digest();
+            let earlier = call.cookie();
             app.store.operators().sign_in(proof, new, earlier, origin).await?
         }
         None => None,

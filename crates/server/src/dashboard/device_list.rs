@@ -50,7 +50,8 @@ impl DeviceList {
         query: DashboardQuery,
         part: DevicePart,
     ) -> Result<DevicesRead, Failure> {
-        let (reports, online) = (app.store.reports(), app.online_since(claim.now));
+        let reports = app.store.reports();
+        let online = app.online_since(claim.now);
         Ok(match self {
             DeviceList::Aisles => reports.device_aisles(claim, query, part).await?,
             DeviceList::Profile => reports.device_profile(claim, query, part, online).await?,
@@ -101,7 +102,8 @@ pub(super) async fn answer<T>(
         return Ok(Data::of_json(whole(list, &first)));
     }
 
-    let (answers, account) = (&call.app.large_answers, claim.token.account_hint());
+    let answers = &call.app.large_answers;
+    let account = claim.token.account_hint();
     let permit = match answers.try_admit(account, PARTS_BYTES) {
         Some(permit) => permit,
         None => {
@@ -112,7 +114,8 @@ pub(super) async fn answer<T>(
             permit
         }
     };
-    let (app, request_id) = (Arc::clone(call.app), call.request_id.to_owned());
+    let app = Arc::clone(call.app);
+    let request_id = call.request_id.to_owned();
     let mut rest = Rest {
         app,
         request_id,

@@ -16,7 +16,8 @@ use kiosque_listener::read_body;
 /// Applies the whole fleet, or none of it and reports all errors.
 pub(super) async fn apply(caller: Caller<'_>) -> Result<FleetApplied, Failure> {
     let app = caller.call.app;
-    let (by, limits) = (caller.acted_by(), &app.settings.limits);
+    let by = caller.acted_by();
+    let limits = &app.settings.limits;
     let text = read_body(caller.body, limits.fleet_body_max_bytes, limits).await?;
     let zone = app.store.zone().clone();
     // Parsing a large fleet takes long enough to delay other requests.

@@ -45,14 +45,16 @@ pub(super) async fn imports(caller: Caller<'_>) -> Result<Listed<ImportItem>, Fa
 
 pub(super) async fn fleet(caller: Caller<'_>) -> Result<FleetPage, Failure> {
     let Caller { call, query, .. } = caller;
-    let (inventory, listing) = (call.app.store.inventory(), query.listing()?);
+    let inventory = call.app.store.inventory();
+    let listing = query.listing()?;
     let part = inventory.fleet_file(listing, Passwords::Left, call.now).await?;
     Ok(FleetPage { fleet: part.fleet, next: part.next.map(|next| next.write()) })
 }
 
 pub(super) async fn devices(caller: Caller<'_>) -> Result<Listed<DeviceItem>, Failure> {
     let Caller { call, mut query, .. } = caller;
-    let (group, listing) = (query.group("groupId"), query.listing()?);
+    let group = query.group("groupId");
+    let listing = query.listing()?;
     known(call, group.as_ref()).await?;
     page(call.app.store.inventory().devices(group, listing, call.now).await)
 }

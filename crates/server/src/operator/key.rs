@@ -76,8 +76,8 @@ pub(super) struct StreamKey {
 impl StreamKey {
     /// Returns the key of a request that was authorized.
     pub(super) fn new<C: OperatorCall>(_: C, call: &Call<'_>) -> Result<StreamKey, Failure> {
-        let (app, right) =
-            (Arc::clone(call.app), const { C::RIGHT.expect("the call takes a key") });
+        let app = Arc::clone(call.app);
+        let right = const { C::RIGHT.expect("the call takes a key") };
         Ok(StreamKey { app, digest: presented(call.head)?, right, looked_up_at: call.now })
     }
 

@@ -31,7 +31,8 @@ impl Query {
     /// It has keys that the call does not declare. If a misspelt filter were ignored, the answer
     /// would be about the data of every group.
     pub(super) fn of<C: OperatorCall>(_: C, text: &str) -> Result<Query, Failure> {
-        let (declared, mut unknown) = (declared::<C::Query>(), IgnoredKeys::default());
+        let declared = declared::<C::Query>();
+        let mut unknown = IgnoredKeys::default();
         let text = with_spaces(text);
         ignore_others(&text, declared, &mut unknown);
         let Some(unknown) = unknown.into_list() else {
