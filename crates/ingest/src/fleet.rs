@@ -131,7 +131,8 @@ pub fn warnings(fleet: &Fleet) -> Vec<String> {
         let Aisle { code, stock, capacity, .. } = aisle;
         format!("device {device}: aisle {code}: stock: {stock} is more than capacity, {capacity}")
     });
-    let (mut listed, mut more) = (Vec::new(), 0_usize);
+    let mut listed = Vec::new();
+    let mut more = 0_usize;
     for text in texts {
         if listed.len() < WARNINGS_MAX { listed.push(text) } else { more += 1 }
     }

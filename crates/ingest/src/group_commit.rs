@@ -211,7 +211,8 @@ impl GroupCommit {
         let decided = self.store_batch(&parts, orders).await;
         let took = begun.elapsed();
         let mut outcomes = decided.into_iter().map(|(_, order, outcome)| (order, outcome));
-        let (mut decided, mut is_stored) = (0, true);
+        let mut decided = 0;
+        let mut is_stored = true;
         for Part { mut submission, lines, orders } in parts {
             let outcomes = lines.into_iter().zip(outcomes.by_ref());
             let outcomes = outcomes.map(|(line, (order, outcome))| (line, order, outcome));
@@ -269,7 +270,8 @@ impl GroupCommit {
             _ => return transaction.failed(&error),
         };
         let divided = transaction.divide(&groups, |part, group| (part, group));
-        let (is_single, mut unavailable) = (divided.len() == 1, None);
+        let is_single = divided.len() == 1;
+        let mut unavailable = None;
         let mut decided = Vec::new();
         for one in divided {
             if is_single {
@@ -312,9 +314,11 @@ impl GroupCommit {
         transaction: &Transaction,
         now: UnixMs,
     ) -> Result<Vec<OrderOutcome>, Error> {
-        let (locked_groups, parts) = (LockedGroups::Skip, transaction.parts());
+        let locked_groups = LockedGroups::Skip;
+        let parts = transaction.parts();
         let options = ReceiveOptions { now, locked_groups, parts };
-        let (orders, owners) = (Arc::clone(&transaction.orders), Arc::clone(&self.owners));
+        let orders = Arc::clone(&transaction.orders);
+        let owners = Arc::clone(&self.owners);
         let received = self.store.intake().receive(orders, owners, options).await;
         received.inspect(|outcomes| log_inconsistent_data(outcomes))
     }

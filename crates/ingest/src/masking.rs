@@ -40,7 +40,8 @@ fn mask(value: &mut Value, is_secret: bool) {
 /// Masks the text after a field's name, and every long run of digits, in text that is not JSON.
 pub(crate) fn masked_text(text: &str) -> String {
     let text = MASKED_FIELDS.iter().fold(text.to_owned(), |text, field| {
-        let (mut out, mut rest) = (String::with_capacity(text.len()), text.as_str());
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text.as_str();
         while let Some((before, from)) = rest.split_once(field) {
             let (value, after) = from.split_at(from.find([',', '}']).unwrap_or(from.len()));
             out.extend([before, field, &masked(value)]);

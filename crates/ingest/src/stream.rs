@@ -186,8 +186,10 @@ impl StreamIntake {
     async fn check(&self, lines: Vec<RawLine>) -> Result<SortedChunk, Error> {
         let permit = Arc::clone(&self.cpu_permits).acquire_owned().await;
         let permit = permit.map_err(Error::internal)?;
-        let (zone, fleet) = (self.store.zone().clone(), self.present_fleet().await?);
-        let (now, lead_max) = (self.clock.now(), self.lead_max);
+        let zone = self.store.zone().clone();
+        let fleet = self.present_fleet().await?;
+        let now = self.clock.now();
+        let lead_max = self.lead_max;
         let checking = tokio::task::spawn_blocking(move || {
             let _permit = permit;
             check(lines, &DateRules { zone: &zone, now, lead_max }, fleet)
@@ -257,14 +259,17 @@ impl OrderStream<'_> {
     pub async fn submit_orders(&mut self, orders: Vec<Order>) -> Result<OrderCounts, Error> {
         let reserved = self.intake.reserve(CHUNK_BYTES_MIN, self.started).await?;
         self.started = true;
-        let (zone, fleet) = (self.intake.store.zone(), self.intake.present_fleet().await?);
+        let zone = self.intake.store.zone();
+        let fleet = self.intake.present_fleet().await?;
         let checked = (1..).zip(orders).map(|(line, order)| {
             let incoming = Incoming::of(order, zone, &fleet.product_names)?;
             Ok(CheckedOrder { line, incoming })
         });
         let checked = checked.collect::<Result<Vec<_>, Error>>()?;
         let orders = sort_for_storage(checked, &fleet.groups_by_device);
-        let (rejected, unknown_keys, last_line) = (Vec::new(), BTreeSet::new(), 0);
+        let rejected = Vec::new();
+        let unknown_keys = BTreeSet::new();
+        let last_line = 0;
         self.store(SortedChunk { orders, fleet, rejected, unknown_keys, last_line }, reserved).await
     }
 
@@ -280,7 +285,8 @@ impl OrderStream<'_> {
             return Ok(settled);
         }
         let SortedChunk { orders, fleet, rejected, last_line, .. } = chunk;
-        let (intake, invalid) = (self.intake, Outcomes::of_rejected(rejected));
+        let intake = self.intake;
+        let invalid = Outcomes::of_rejected(rejected);
         intake.record.add(self.key.as_str(), intake.clock.now(), &invalid);
         let result = (!orders.is_empty())
             .then(|| intake.commits.store(orders, self.key.clone(), fleet, reserved));

@@ -28,7 +28,8 @@ pub(super) fn assemble(
     let of_any_order = rows.iter().find(|row| is_keyed && mapping.is_misshapen(row));
     errors.extend(of_any_order.map(|row| format!("line {}: {OF_ANY_ORDER}", row.line)));
     let mut first: Option<(&Row, RowValues)> = None;
-    let (mut lines, mut products) = (Vec::new(), Vec::<ProductEntry>::new());
+    let mut lines = Vec::new();
+    let mut products = Vec::<ProductEntry>::new();
     let mut product_ids = HashSet::new();
     for row in &rows {
         let values = match mapping.row_error(row) {

@@ -63,7 +63,8 @@ impl Header {
             _ => 0,
         };
         let report_width = names.len() - added;
-        let (format, has_numbers) = (mapping.format.clone(), mapping.columns.has_row_number);
+        let format = mapping.format.clone();
+        let has_numbers = mapping.columns.has_row_number;
         Ok(Header { names, positions, secret, report_width, format, has_numbers })
     }
 

@@ -51,8 +51,10 @@ pub fn read_rates(input: impl Read) -> Result<ReadRates, RatesError> {
         return Err(RatesError::Invalid(vec![bad_header("the file is empty")]));
     };
     let positions = positions(&header).map_err(|error| RatesError::Invalid(vec![error]))?;
-    let (mut rates, mut lines) = (Vec::new(), HashMap::new());
-    let (mut errors, mut more) = (Vec::new(), 0_usize);
+    let mut rates = Vec::new();
+    let mut lines = HashMap::new();
+    let mut errors = Vec::new();
+    let mut more = 0_usize;
     let mut note = |line: u64, error: &str| match errors.len() < ERRORS_MAX {
         true => errors.push(format!("line {line}: {error}")),
         false => more += 1,

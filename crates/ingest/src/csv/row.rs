@@ -130,7 +130,8 @@ impl<R: Read> Rows<R> {
         loop {
             let input = self.input.fill_buf()?;
             let end = input.iter().position(|byte| self.parser.ends_row(*byte));
-            let (read, is_end) = (end.map_or(input.len(), |end| end + 1), input.is_empty());
+            let read = end.map_or(input.len(), |end| end + 1);
+            let is_end = input.is_empty();
             self.input.consume(read);
             if end.is_some() || is_end {
                 return Ok(self.parser.row());

@@ -120,7 +120,8 @@ impl RowReader<'_> {
     fn note_empty<T>(&mut self, spec: &Spec<T>, source: &Source) {
         let empty = source.columns().filter(|column| self.cell(*column).trim().is_empty());
         let names: Vec<String> = empty.map(|column| self.mapping.name(column)).collect();
-        let (name, names) = (spec.name, names.join(", "));
+        let name = spec.name;
+        let names = names.join(", ");
         self.errors.push(format!("column {names}: is empty, but {name} is required"));
     }
 

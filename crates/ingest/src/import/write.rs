@@ -37,7 +37,8 @@ pub(super) async fn store(
     let StorageOrder { sorted, mut by_line } = sort_for_storage(orders, &groups);
     let owners = Arc::default();
     let time = if import.store.is_file() { FILE_TIME } else { REMOTE_TIME };
-    let (size, throughput) = (BATCH_START, Throughput::default());
+    let size = BATCH_START;
+    let throughput = Throughput::default();
     let (stored, done) = (0, 0);
     let mut writer =
         Writer { import, rejected, owners, size, throughput, time, stored, done, total };
@@ -137,12 +138,13 @@ impl Writer<'_, '_> {
         let whole = BatchPart { orders: 0..all, sorted, orders_max: all, arrival };
         let now = self.import.clock.now();
         let options = ReceiveOptions { parts: vec![whole], ..ReceiveOptions::at(now) };
-        let (store, batch) = (self.import.store, Arc::clone(batch));
+        let store = self.import.store;
+        let batch = Arc::clone(batch);
         let Some(needed) = self.import.missing.of_lines(lines) else {
             return Ok(store.intake().receive(batch, Arc::clone(&self.owners), options).await?);
         };
-        let (by, of_orders) =
-            (ActedBy::run(self.import.run.clone(), now), needed.of_orders.clone());
+        let by = ActedBy::run(self.import.run.clone(), now);
+        let of_orders = needed.of_orders.clone();
         let outcomes =
             store.intake().receive_creating(Arc::clone(&batch), needed, options, by).await?;
         store.intake().cache_owners(Arc::clone(&self.owners), batch).await?;
