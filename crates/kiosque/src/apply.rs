@@ -106,7 +106,8 @@ fn print(applied: &Applied, zone: &Zone) -> anyhow::Result<()> {
         print_line!("sessions ended: {sessions_ended}")?;
     }
     for DatedMove { device_code, group_id, since_timestamp } in &applied.dated_moves {
-        let (since, zone) = (zone.text(UnixMs(*since_timestamp)), zone.name());
+        let since = zone.text(UnixMs(*since_timestamp));
+        let zone = zone.name();
         print_line!("device {device_code}: belongs to group {group_id} from {since} {zone} on")?;
     }
     Ok(())

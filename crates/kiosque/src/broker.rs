@@ -95,7 +95,8 @@ fn read_password(file: &Path) -> anyhow::Result<String> {
 }
 
 fn read_workers(file: &Path) -> anyhow::Result<Vec<WorkerLogin>> {
-    let (text, file) = (read_secret(file)?, file.display());
+    let text = read_secret(file)?;
+    let file = file.display();
     let expected = "write NAME = \"PASSWORD\" on a line for each";
     let read: Result<BTreeMap<String, toml::Value>, _> = toml::from_str(&text);
     let read =

@@ -51,7 +51,9 @@ const BUILDING: &str = "being made";
 const EDITION: u32 = 3;
 
 pub(crate) async fn run(settings: Settings, flags: DemoFlags) -> anyhow::Result<()> {
-    let (time, interval, today) = (flags.time(), flags.interval()?, flags.today);
+    let time = flags.time();
+    let interval = flags.interval()?;
+    let today = flags.today;
     let faults = flags.faults.given();
     if settings.common.store.is_some() {
         bail!(
@@ -88,7 +90,8 @@ pub(crate) async fn run(settings: Settings, flags: DemoFlags) -> anyhow::Result<
         faults: faults.as_ref().map(ToString::to_string),
     };
     output::print(&introduction)?;
-    let (end, limits) = (serve::end(signals), server.limits.clone());
+    let end = serve::end(signals);
+    let limits = server.limits.clone();
     let (listener, end): (_, Ending) = match faults {
         Some(faults) => {
             fault_proxy::before_server(gateway, faults, clock.clone(), limits, end).await?
@@ -185,7 +188,8 @@ async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<EndingS
     // The devices are created before their first orders.
     let before = day.saturating_sub(i64::from(orders::DAYS).days());
     let set_up = store.zone().resolve(before.at(12, 0, 0, 0))?;
-    let (fleet, by) = (fleet::fleet(), ActedBy::command(set_up));
+    let fleet = fleet::fleet();
+    let by = ActedBy::command(set_up);
     let at_set_up = Clock::Manual(Arc::new(AtomicI64::new(set_up.0)));
     kiosque_ingest::fleet::apply(store, fleet, &at_set_up, &Entropy::system(), by).await?;
     store.fleet().set_rates(rates::rates(day)).await?;
@@ -203,7 +207,8 @@ async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<EndingS
     let begun = Instant::now();
     let imported = import_orders(store, &clock, orders, &mut Filling(bar.clone())).await;
     bar.clear();
-    let (orders, took) = (imported?.counts.accepted, time_taken(begun.elapsed()));
+    let orders = imported?.counts.accepted;
+    let took = time_taken(begun.elapsed());
     eprint_line!("made {orders} orders, the last on {day}, in {took}");
     Ok(signals)
 }

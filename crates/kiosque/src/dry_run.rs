@@ -44,7 +44,8 @@ fn text_of(difference: &EntryDifference, zone: &Zone) -> String {
 }
 
 fn unnamed_text(Unnamed { kind, first, count }: &Unnamed) -> String {
-    let (plural, more) = (if *count == 1 { "" } else { "s" }, more(count - first.len()));
+    let plural = if *count == 1 { "" } else { "s" };
+    let more = more(count - first.len());
     format!("{}{plural} {}{more}", kind.name(), first.join(", "))
 }
 
@@ -76,7 +77,8 @@ pub(crate) fn print_preview(preview: &Preview, zone: &Zone) -> anyhow::Result<()
         lines += &format!("trades started from {first} to {last} {}\n", zone.name());
     }
     for Total { currency, orders, amount } in preview.totals.values() {
-        let (orders, amount) = (counted(*orders, "order"), currency.major_of_minor(*amount));
+        let orders = counted(*orders, "order");
+        let amount = currency.major_of_minor(*amount);
         lines += &format!("total of {orders}: {amount} {currency}\n");
     }
     let devices = preview.devices.iter().map(|device| {

@@ -131,7 +131,8 @@ fn open_input(file: &Path) -> anyhow::Result<Box<dyn Read>> {
 fn stored_of(stored: u64, file: &Path) -> String {
     let file = if file == Path::new("-") { Path::new("standard input") } else { file };
     let file = file.display();
-    let (orders, are) = (counted(stored, "order"), if stored == 1 { "is" } else { "are" });
+    let orders = counted(stored, "order");
+    let are = if stored == 1 { "is" } else { "are" };
     format!("{orders} of {file} {are} stored; repeat the command to store the others")
 }
 
@@ -196,7 +197,9 @@ impl Reporter {
         record: impl Future<Output = ()> + Send + 'static,
     ) -> anyhow::Result<Reporter> {
         let bar = Bar::new("reading");
-        let (shown, count, input) = (bar.clone(), Arc::clone(&stored), input.to_owned());
+        let shown = bar.clone();
+        let count = Arc::clone(&stored);
+        let input = input.to_owned();
         let print = move || {
             shown.clear();
             let stored = stored_of(count.load(Ordering::Relaxed), &input);

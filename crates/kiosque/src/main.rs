@@ -127,7 +127,8 @@ fn run(cli: Cli, given: Given) -> anyhow::Result<CommandOutcome> {
     let mut threads = tokio::runtime::Builder::new_multi_thread();
     let threads = threads.enable_all().event_interval(POLLS_BETWEEN_EVENTS);
     let runtime = threads.build().context("cannot start threads")?;
-    let (is_timed, begun) = (cli.command.is_timed(), Instant::now());
+    let is_timed = cli.command.is_timed();
+    let begun = Instant::now();
     match runtime.block_on(dispatch(cli.command, settings)) {
         // A filter that hides errors does not hide the result of a command.
         Err(error) if format == LogFormat::Json && tracing::enabled!(tracing::Level::ERROR) => {

@@ -109,8 +109,10 @@ pub(crate) async fn end_of_move(
     when_absent: WhenAbsent,
     changes: Changes,
 ) -> anyhow::Result<Store> {
-    let (now, lease) = (Clock::System.now(), settings.lease());
-    let (wait, zone) = (COMMAND_WAIT, zone.as_ref());
+    let now = Clock::System.now();
+    let lease = settings.lease();
+    let wait = COMMAND_WAIT;
+    let zone = zone.as_ref();
     let random = Entropy::system().bytes()?;
     let opening = OpenOptions { place, when_absent, changes, zone, wait, lease, now, random };
     Ok(Store::open_unsettled(&opening).await?)
@@ -199,7 +201,9 @@ async fn open(
     wait: Duration,
 ) -> anyhow::Result<Result<Store, Error>> {
     let zone = wanted_zone(settings)?;
-    let (now, lease, zone) = (Clock::System.now(), settings.lease(), zone.as_ref());
+    let now = Clock::System.now();
+    let lease = settings.lease();
+    let zone = zone.as_ref();
     let random = Entropy::system().bytes()?;
     let opening = OpenOptions { place, when_absent, changes, zone, wait, lease, now, random };
     Ok(Store::open(&opening).await)

@@ -49,7 +49,8 @@ async fn create(store: &Store, name: KeyName, rights: Rights) -> anyhow::Result<
             })
         }
         CreatedKey::NameTaken(since) => {
-            let (since, zone) = (store.zone().text(since), store.zone());
+            let since = store.zone().text(since);
+            let zone = store.zone();
             bail!(
                 "a key named {name} has existed since {since} {zone}; revoke it, or choose another \
                  name"

@@ -38,7 +38,8 @@ pub(crate) async fn run(
     create_directory(stage)?;
     let _lock = ServerLock::take(stage, "restore")?;
     let _removed_at_the_end = scratch.clone().map(Removed);
-    let (zone, now) = (open::wanted_zone(settings)?, Clock::System.now());
+    let zone = open::wanted_zone(settings)?;
+    let now = Clock::System.now();
     let staged = match stage_backup(&file, stage, zone.as_ref(), now).await {
         Err(RestoreError::Damaged(differences)) => {
             for difference in &differences {
@@ -48,7 +49,8 @@ pub(crate) async fn run(
         }
         staged => staged?,
     };
-    let (orders, shown) = (counted(staged.verified.orders, "order"), directory.display());
+    let orders = counted(staged.verified.orders, "order");
+    let shown = directory.display();
     let others = match staged.verified.by_other_rules.len() {
         0 => String::new(),
         others => format!(

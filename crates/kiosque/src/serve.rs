@@ -61,7 +61,8 @@ async fn log_summary(
     store: &Store,
     certificate: &Certificate,
 ) -> anyhow::Result<()> {
-    let (place, zone) = (open::place(settings)?, store.zone());
+    let place = open::place(settings)?;
+    let zone = store.zone();
     let Status { group_count: groups, device_count: devices, order_count: orders, .. } =
         store.inventory().status(Clock::System.now()).await?;
     let end = certificate.not_after().map(|end| format!("{} {zone}", zone.text(end)));
@@ -264,7 +265,8 @@ async fn watch_clock(store: Store, own: Clock) {
 
 /// Ends sessions that had expired before the clock was set back, or were opened while it was ahead.
 async fn observe_time(app: &App) -> Result<(), StoreError> {
-    let (now, token_validity) = (app.clock.now(), app.settings.token_validity);
+    let now = app.clock.now();
+    let token_validity = app.settings.token_validity;
     let sessions = app.store.sessions().observe_time(now, token_validity).await?;
     if sessions > 0 {
         let message = "the clock was set back; sessions that had expired, or were opened while it \

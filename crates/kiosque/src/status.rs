@@ -58,7 +58,8 @@ impl Overview {
             not_after_timestamp: tls::not_after(&file).ok().map(|end| end.0),
             file: absolute(&file),
         });
-        let (database, data) = (store.database(), directory.filter(|_| store.is_file()));
+        let database = store.database();
+        let data = directory.filter(|_| store.is_file());
         let server = data.and_then(|directory| server_process(directory).ok());
         let servers = server.map(|server| server.into_iter().collect());
         Overview { data: data.map(absolute), database, status, certificate, servers }
@@ -137,7 +138,8 @@ impl Overview {
             },
             (None, true) => {
                 let nodes = &self.status.node_timestamps;
-                let (last, nodes) = (nodes.first().copied(), counted(nodes.len(), "node"));
+                let last = nodes.first().copied();
+                let nodes = counted(nodes.len(), "node");
                 // A command joins like a server, and does not report its end.
                 format!(
                     "{nodes} with a lease in the last 30 s, commands among them, the latest at {}",

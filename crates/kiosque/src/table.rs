@@ -86,7 +86,8 @@ pub(crate) fn cut(line: &str, width: usize) -> String {
     if line.width() <= width {
         return line.to_owned();
     }
-    let (mut kept, mut left) = (String::new(), width.saturating_sub(1));
+    let mut kept = String::new();
+    let mut left = width.saturating_sub(1);
     for c in line.chars() {
         let Some(rest) = left.checked_sub(c.width().unwrap_or_default()) else { break };
         left = rest;

@@ -123,7 +123,8 @@ impl Mirror {
         group: &str,
         comparison: Comparison,
     ) -> Result<Reading, CommandError> {
-        let (mut reading, mut is_at_end) = (Reading::default(), false);
+        let mut reading = Reading::default();
+        let mut is_at_end = false;
         loop {
             let after = self.0.cursor(group)?;
             let request = OrderChangesRequest {

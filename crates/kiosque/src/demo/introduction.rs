@@ -54,7 +54,8 @@ impl Introduction {
             writeln!(f, "console    {}/console/  (sign in with the key below)", self.operator)?;
         }
         writeln!(f, "base URL   {}/v8", self.gateway)?;
-        let (first, password) = (&DATA.accounts[0], &DATA.password);
+        let first = &DATA.accounts[0];
+        let password = &DATA.password;
         writeln!(f, "account    {}  password {password}", first.login_name)?;
         writeln!(f, "           ({})", first.shows)?;
         for Account { login_name, shows, .. } in &DATA.accounts[1..] {
@@ -62,7 +63,8 @@ impl Introduction {
         }
         for site in &DATA.sites {
             let (group, name, prefix) = (&site.group, &site.name, &site.prefix);
-            let (kiosks, currency) = (site.kiosks.len(), site.range().currency());
+            let kiosks = site.kiosks.len();
+            let currency = site.range().currency();
             let state = site.closed_weeks_ago.map_or("", |_| ", deactivated");
             writeln!(
                 f,

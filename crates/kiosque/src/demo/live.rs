@@ -67,7 +67,8 @@ async fn send_heartbeats(app: &App, kiosks: &[Kiosk]) -> Infallible {
 async fn sell(demo: Kiosks<'_>, kiosks: &[Kiosk]) -> Infallible {
     let Kiosks { app, key, start, interval } = demo;
     let (clock, zone) = (&app.clock, app.store.zone());
-    let (mut followed, mut starts) = (VecDeque::new(), Starts::from(start, interval));
+    let mut followed = VecDeque::new();
+    let mut starts = Starts::from(start, interval);
     loop {
         let now = clock.now();
         followed.extend(starts.until(now).into_iter().filter_map(|at| LiveSale::new(kiosks, at)));

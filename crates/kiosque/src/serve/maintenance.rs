@@ -77,7 +77,9 @@ pub(super) async fn purge_regularly(store: Store, retention: Duration, clock: Cl
 /// orders, which show who sent an order, as those do. A call deletes a day of each at most: a clock
 /// that is ahead for some time must not delete them all.
 async fn purge(store: &Store, retention: Duration, now: UnixMs) -> Result<(), Error> {
-    let (trail, intake, old) = (store.trail(), store.intake(), before(now, retention));
+    let trail = store.trail();
+    let intake = store.intake();
+    let old = before(now, retention);
     let day_from = |oldest: UnixMs| old.min(oldest.plus_ms(DAY_MS));
     let entries = match trail.oldest_entry().await? {
         Some(oldest) => trail.purge(day_from(oldest)).await?,
@@ -110,7 +112,8 @@ mod tests {
     /// one day of the sources of orders, which may be other days.
     #[tokio::test]
     async fn a_clock_that_is_ahead_deletes_a_day_of_the_trail_and_of_the_sources() {
-        let (fixture, retention) = (TestStore::new().await, Duration::from_secs(365 * 86_400));
+        let fixture = TestStore::new().await;
+        let retention = Duration::from_secs(365 * 86_400);
         let at = |day: i64| UnixMs(day * DAY_MS);
         let begin_arrival = |day| {
             let source = OrderSource::Stream { key_name: "tills".to_owned(), node: None };

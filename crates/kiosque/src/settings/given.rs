@@ -53,7 +53,8 @@ impl Given {
     /// values of the settings that are flags of the command; a command may use others.
     pub(super) fn or_variables(mut self) -> anyhow::Result<Given> {
         for setting in all_settings() {
-            let (name, variable) = (setting.get_id().as_str(), variable(&setting));
+            let name = setting.get_id().as_str();
+            let variable = variable(&setting);
             let Some(value) = std::env::var_os(&variable).filter(|_| !self.contains(name)) else {
                 continue;
             };

@@ -200,8 +200,10 @@ impl MirrorFile {
             let of_group = totals.entry(row.get(0)?).or_default();
             of_group.orders += row.get::<_, i64>(2)?;
             of_group.change_no = of_group.change_no.max(row.get(3)?);
-            let (currency, orders) = (row.get(1)?, row.get(4)?);
-            let (pay_amount, refund_amount) = (row.get(5)?, row.get(6)?);
+            let currency = row.get(1)?;
+            let orders = row.get(4)?;
+            let pay_amount = row.get(5)?;
+            let refund_amount = row.get(6)?;
             if orders > 0 {
                 let sales = SalesTotals { currency, orders, pay_amount, refund_amount };
                 of_group.sales.push(sales);
