@@ -311,7 +311,8 @@ impl Broker {
         if self.device_lists == DeviceLists::InTheirGroup || !is_list {
             return Ok(None);
         }
-        let (group, max_depth) = (worker.group.to_string(), self.limits.json_max_depth);
+        let group = worker.group.to_string();
+        let max_depth = self.limits.json_max_depth;
         let Some(filter) = fields::with_group(&call.body, max_depth, &group) else {
             return Ok(None);
         };

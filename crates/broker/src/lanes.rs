@@ -73,7 +73,8 @@ mod tests {
 
     #[test]
     fn the_think_time_begins_when_no_call_is_open() {
-        let (calls, start) = (Arc::new(OpenCalls::default()), Instant::now());
+        let calls = Arc::new(OpenCalls::default());
+        let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
         let [north, south] = ["north", "south"].map(|id| GroupId::parse(id).expect("an id"));
         calls.begun(at(0), &north);

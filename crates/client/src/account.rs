@@ -67,7 +67,8 @@ impl Account {
     /// # Panics
     /// Outside a tokio runtime.
     pub fn of(parts: SessionParts) -> Account {
-        let (budget, entropy) = (RetryBudget::default(), parts.entropy.clone());
+        let budget = RetryBudget::default();
+        let entropy = parts.entropy.clone();
         let retry_first = parts.pace.retry_first;
         Account(Arc::new(Shared { session: Session::start(parts), budget, entropy, retry_first }))
     }
@@ -147,7 +148,8 @@ impl Account {
                 Err(error) if error.is_final() => return Err(error),
                 Err(error) => (error, None),
             };
-            let (first, after) = (self.0.retry_first, after.map(Duration::from_secs));
+            let first = self.0.retry_first;
+            let after = after.map(Duration::from_secs);
             match retry::wait(&self.0.entropy, first, tries, after) {
                 Some(wait) if self.0.budget.take() => tokio::time::sleep(wait).await,
                 _ => return Err(Error::gave_up(tries, error)),

@@ -114,7 +114,8 @@ mod tests {
         let body = r#"{"username":"acme","password":"hunter2"}"#.into();
         let request = Request::new(LogIn::PATH.to_owned(), body);
         let body = r#"{"code":200,"data":{"accessToken":"hunter2","expiresIn":1}}"#;
-        let (headers, body) = (HeaderMap::new(), Bytes::from_static(body.as_bytes()));
+        let headers = HeaderMap::new();
+        let body = Bytes::from_static(body.as_bytes());
         let answer = Ok(Answer { status: 200, headers, body });
         let shown = Exchange::of("u", &request, None, &answer, Duration::ZERO);
         assert_eq!(shown.body, r#"{"username":"acme","password":"***"}"#);

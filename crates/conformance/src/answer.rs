@@ -83,7 +83,8 @@ impl Answer {
 
     /// Expects a refusal by its message in English.
     pub(crate) fn refused(&self, message: Message) -> Expected {
-        let (code, text) = (i64::from(message.code().number()), message.text(Locale::En));
+        let code = i64::from(message.code().number());
+        let text = message.text(Locale::En);
         self.outcome(200, code)?;
         met!(self.json["msg"] == text, "code {code} with msg {text:?}")
     }

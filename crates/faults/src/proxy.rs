@@ -90,7 +90,8 @@ impl FaultProxy {
             tokio::time::sleep(delay).await;
         }
         if !names.is_empty() {
-            let (names, path) = (names.join(", "), request.head.uri.path());
+            let names = names.join(", ");
+            let path = request.head.uri.path();
             tracing::debug!(path, faults = names, "answered with a fault");
             if let Ok(names) = HeaderValue::try_from(names) {
                 response.headers_mut().insert(FAULT_HEADER, names);

@@ -41,7 +41,8 @@ impl Shifted {
         asked: ListPage,
         arrived: usize,
     ) -> usize {
-        let (list, PageAsked { current, size }) = (hash((reader, asked.list)), asked.page);
+        let list = hash((reader, asked.list));
+        let PageAsked { current, size } = asked.page;
         let known = self.0.iter().position(|(other, _)| *other == list);
         if current == 1 {
             known.and_then(|index| self.0.remove(index));

@@ -185,7 +185,9 @@ impl GroupClient {
             _ => None,
         };
         let wanted = filter.group_id.as_deref().or(of_lane);
-        let (mut devices, mut codes, mut total) = (Vec::new(), BTreeSet::new(), None);
+        let mut devices = Vec::new();
+        let mut codes = BTreeSet::new();
+        let mut total = None;
         for current in 1_u64.. {
             let path = format!("{}?current={current}&size={DEVICES}", DevicePage::PATH);
             let page: PageOf<Device> = self.read(path, body.clone()).await?;

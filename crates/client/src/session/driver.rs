@@ -197,7 +197,8 @@ impl Driver {
         request: Request,
         token: Option<Token>,
     ) -> BoxFuture<'static, Result<Answer, TransportError>> {
-        let (transport, most) = (self.parts.transport.clone(), self.parts.pace.call_timeout);
+        let transport = self.parts.transport.clone();
+        let most = self.parts.pace.call_timeout;
         Box::pin(async move {
             let to = request.path.clone();
             let answer = tokio::time::timeout(most, transport.send(request, token)).await;
@@ -207,8 +208,10 @@ impl Driver {
 
     fn log_in(&mut self) {
         self.counts.log_ins += 1;
-        let (credentials, clock) = (self.parts.credentials.clone(), self.parts.clock.clone());
-        let (transport, most) = (self.parts.transport.clone(), self.parts.pace.call_timeout);
+        let credentials = self.parts.credentials.clone();
+        let clock = self.parts.clock.clone();
+        let transport = self.parts.transport.clone();
+        let most = self.parts.pace.call_timeout;
         self.under_way.push(Box::pin(async move {
             let password = match credentials.password.reveal().await {
                 Ok(password) => password,
@@ -226,7 +229,8 @@ impl Driver {
         self.counts.switches += 1;
         let body = SwitchGroupRequest { group_id: group.to_string() };
         let sent = self.send(request::<SwitchGroup>(&body), Some(grant.token.clone()));
-        let (clock, begun) = (self.parts.clock.clone(), Instant::now());
+        let clock = self.parts.clock.clone();
+        let begun = Instant::now();
         self.under_way.push(Box::pin(async move {
             let granted = granted(sent.await, &clock);
             Event::Switched(begun.elapsed(), group, granted)

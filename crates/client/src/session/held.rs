@@ -26,7 +26,8 @@ impl Held {
             (now + lifetime.saturating_sub(early), now + lifetime)
         });
         let since = now.checked_sub(granted.age).unwrap_or(now);
-        let (grant, logged_in_at) = (Arc::new(granted.grant), granted.logged_in_at);
+        let grant = Arc::new(granted.grant);
+        let logged_in_at = granted.logged_in_at;
         Held { grant, logged_in_at, since, ends }
     }
 

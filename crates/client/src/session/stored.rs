@@ -24,7 +24,8 @@ pub struct StoredSession {
 
 impl StoredSession {
     pub(super) fn new(held: &Held, default: &GroupId) -> StoredSession {
-        let (grant, logged_in_at) = (Grant::clone(&held.grant), held.logged_in_at);
+        let grant = Grant::clone(&held.grant);
+        let logged_in_at = held.logged_in_at;
         StoredSession { grant, default_group: default.clone(), logged_in_at }
     }
 

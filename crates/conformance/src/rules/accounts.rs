@@ -44,7 +44,8 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
                  account.",
             )
             .ask(|facts| {
-                let (second, group) = (facts.second.as_ref()?, foreign_group(facts)?);
+                let second = facts.second.as_ref()?;
+                let group = foreign_group(facts)?;
                 foreign_device(facts)?;
                 let body = json!({"groupId": group}).to_string();
                 Some(second.call(DEVICES, &body).query(facts.devices_query))

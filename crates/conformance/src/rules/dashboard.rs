@@ -44,7 +44,8 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .text("A range that is given is the one that the summary answers for.")
             .ask(|facts| Some(facts.call_in(SUMMARY, facts.days_ago(1), facts.now_ms)))
             .expect(|facts, answer| {
-                let (data, start) = (answer.success()?, facts.days_ago(1));
+                let data = answer.success()?;
+                let start = facts.days_ago(1);
                 let is_met =
                     data["startTimestamp"] == start && data["endTimestamp"] == facts.now_ms;
                 met!(is_met, "startTimestamp and endTimestamp as in the request")

@@ -72,7 +72,8 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             })
             .expect(|_, answer| answer.violates(&["startTimestamp"]))
             .ask(|facts| {
-                let (device, at) = (facts.device.as_ref()?, facts.now_ms);
+                let device = facts.device.as_ref()?;
+                let at = facts.now_ms;
                 let body = json!({"deviceCode": device, "startTimestamp": at, "endTimestamp": at});
                 Some(facts.call_with(ORDERS, &body))
             })

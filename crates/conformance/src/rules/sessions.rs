@@ -155,7 +155,8 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .changes_session()
             .ask(|facts| Some(facts.switch(facts.group())))
             .expect(|facts, answer| {
-                let (data, group) = (answer.success()?, facts.group());
+                let data = answer.success()?;
+                let group = facts.group();
                 met!(data["groupId"] == group, "groupId {group:?}")?;
                 met!(data["accessToken"] != facts.token.as_str(), "another token")
             })

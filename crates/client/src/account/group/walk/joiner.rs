@@ -60,7 +60,8 @@ impl Joiner {
     pub(super) fn join(&mut self, page: PageOf<Order>) -> Result<Vec<(u64, Order)>, WalkError> {
         let PageOf { total, current, size, records } = page;
         if total < self.read_to {
-            let (device, had) = (self.device.clone(), self.read_to);
+            let device = self.device.clone();
+            let had = self.read_to;
             return Err(WalkError::Shorter { device, had, total });
         }
         if size < self.next_page().1 {
@@ -68,7 +69,8 @@ impl Joiner {
             self.size_max = size.max(1);
         }
         let highest = total.saturating_sub(current.saturating_sub(1).saturating_mul(size));
-        let (rows, expected) = (records.len() as u64, highest.min(size));
+        let rows = records.len() as u64;
+        let expected = highest.min(size);
         if rows != expected {
             let device = self.device.clone();
             return Err(WalkError::ShortPage { device, current, rows, expected });
@@ -109,7 +111,9 @@ impl Joiner {
         let at = ordinal.checked_sub(first).and_then(|at| usize::try_from(at).ok());
         match at.and_then(|at| self.last_ids.get(at)) {
             Some(was) if was != order.id() => {
-                let (device, was, is) = (self.device.clone(), was.clone(), order.id().to_owned());
+                let device = self.device.clone();
+                let was = was.clone();
+                let is = order.id().to_owned();
                 Err(WalkError::Moved { device, ordinal, was, is })
             }
             _ => Ok(()),
@@ -149,7 +153,9 @@ mod tests {
         for _ in 0..30 {
             let size = rng.range(2..30).unsigned_abs();
             let mut list: Vec<u64> = (1..=rng.range(0..200).unsigned_abs()).collect();
-            let (mut joiner, mut read, mut arrivals) = (Joiner::new("d", size), Vec::new(), 60);
+            let mut joiner = Joiner::new("d", size);
+            let mut read = Vec::new();
+            let mut arrivals = 60;
             while !joiner.is_complete() {
                 let (current, size) = joiner.next_page();
                 let page = page(&list, current, size);
