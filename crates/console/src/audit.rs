@@ -73,7 +73,8 @@ impl Filters {
 
 /// Renders the page.
 pub fn page(frame: &Frame<'_>, view: &Audit) -> String {
-    let (filters, query) = (&view.filters, view.filters.query());
+    let filters = &view.filters;
+    let query = view.filters.query();
     let events = AuditEvent::ALL.iter().map(|event| (event.name(), frame.say(trail::name(*event))));
     let fields = html! {
         (text_field("search", "account", frame.say(ACCOUNT), &filters.account))

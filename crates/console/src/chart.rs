@@ -250,7 +250,8 @@ fn gap(width: i64) -> i64 {
 
 /// Returns the height of a value, in coordinates of the drawing.
 fn height_of(chart: &Bars<'_>, shape: &Shape, value: i64) -> i64 {
-    let (most, room) = (i128::from(scale(chart).most), shape.bottom() - TOP);
+    let most = i128::from(scale(chart).most);
+    let room = shape.bottom() - TOP;
     let rise = i128::from(value.max(0)) * i128::from(room) / most;
     shape.bottom() - i64::try_from(rise).unwrap_or(room)
 }

@@ -154,7 +154,8 @@ fn course(frame: &Frame<'_>, head: &OrderHead) -> Markup {
             }
         }
     };
-    let (paid, shipped) = (payment(frame, head.pay_status), shipment(frame, head.shipment_status));
+    let paid = payment(frame, head.pay_status);
+    let shipped = shipment(frame, head.shipment_status);
     let body = html! {
         ul.timeline {
             (step(STARTED, None, Some(&head.trade_start_time)))

@@ -280,7 +280,8 @@ fn backup(frame: &Frame<'_>, conditions: &Conditions) -> Check {
     let Some(last) = &conditions.last_backup else {
         return warning(frame, frame.say(NO_BACKUP).to_owned(), BACKUP_DO);
     };
-    let (at, orders) = (frame.zone.text(UnixMs(last.timestamp)), format::count(last.orders));
+    let at = frame.zone.text(UnixMs(last.timestamp));
+    let orders = format::count(last.orders);
     let text = BACKUP.fill(frame.language, &[&at, &orders]);
     match frame.now.0.saturating_sub(last.timestamp) > BACKUP_DAYS * DAY_MS {
         true => warning(frame, text, BACKUP_DO),

@@ -41,8 +41,10 @@ impl ChangeCursor {
         let bytes: [u8; BYTES] = URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()?;
         let (numbers, _) = bytes.as_chunks::<8>();
         let mut numbers = numbers.iter().copied().map(i64::from_be_bytes);
-        let (group, change_no) = (GroupNo(numbers.next()?), numbers.next()?);
-        let (last_change_no, history) = (numbers.next()?, HistoryId(numbers.next()?));
+        let group = GroupNo(numbers.next()?);
+        let change_no = numbers.next()?;
+        let last_change_no = numbers.next()?;
+        let history = HistoryId(numbers.next()?);
         let is_position = (0..=last_change_no).contains(&change_no);
         is_position.then_some(ChangeCursor { group, change_no, last_change_no, history })
     }

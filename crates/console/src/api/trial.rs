@@ -225,7 +225,9 @@ fn indented(text: &str) -> String {
         return text.to_owned();
     }
     let mut out = String::with_capacity(text.len() * 2);
-    let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
+    let mut depth = 0_usize;
+    let mut in_text = false;
+    let mut escaped = false;
     let mut last = ' ';
     let line = |out: &mut String, depth: usize| {
         out.push('\n');

@@ -69,7 +69,8 @@ fn periods(frame: &Frame<'_>, view: &Device, today: Day) -> Markup {
 
 /// Sums the sales after a day: all of them, whose amounts are meaningless, and by currency.
 fn sum(view: &Device, after: Day) -> (Totals, BTreeMap<&str, Totals>) {
-    let (mut all, mut by_currency) = (Totals::default(), BTreeMap::<&str, Totals>::new());
+    let mut all = Totals::default();
+    let mut by_currency = BTreeMap::<&str, Totals>::new();
     for (_, currency, totals) in view.sales.iter().filter(|(day, ..)| *day > after) {
         all.add(*totals, 1);
         by_currency.entry(currency).or_default().add(*totals, 1);
