@@ -116,7 +116,8 @@ impl Bench<'_> {
         changes: usize,
         mut send: impl AsyncFnMut(Vec<u8>) -> anyhow::Result<Instant>,
     ) -> anyhow::Result<LoadResult> {
-        let (begun, mut result) = (Instant::now(), LoadResult::default());
+        let begun = Instant::now();
+        let mut result = LoadResult::default();
         for _ in 0..changes {
             let (line, group) = self.lines(1, self.size.groups)?;
             let mut follower = Follower::new(self, group).await?;
@@ -182,7 +183,8 @@ impl Bench<'_> {
         for _ in 0..self.effort.rounds {
             let mut operator = self.operator.connect().await?;
             let send = async |line| {
-                let (call, sent) = (Call::orders(&key, line)?, Instant::now());
+                let call = Call::orders(&key, line)?;
+                let sent = Instant::now();
                 operator.post(&call).await?;
                 Ok(sent)
             };

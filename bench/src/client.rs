@@ -159,7 +159,8 @@ impl Client {
     pub(crate) async fn sign_in(&self, key: &str) -> anyhow::Result<String> {
         let mut headers = HeaderMap::new();
         headers.insert("sec-fetch-site", HeaderValue::from_static("same-origin"));
-        let (uri, body) = (Uri::from_static("/console/login"), Bytes::from(format!("key={key}")));
+        let uri = Uri::from_static("/console/login");
+        let body = Bytes::from(format!("key={key}"));
         let form = Call { uri, headers, body, is_good: says_anything };
         let answer = self.connect().await?.send(&form).await?;
         ensure!(answer.status() == StatusCode::SEE_OTHER, "sign-in: HTTP {}", answer.status());

@@ -88,7 +88,8 @@ async fn busy_device(
         let call = order_list(&token, &device_code(BUSY, 0), since)?;
         anyhow::Ok(Workload::shared(CONNECTIONS, vec![call]))
     };
-    let (page, recent) = (list(None)?, list(Some((LAST_TRADE - 600) * 1_000))?);
+    let page = list(None)?;
+    let recent = list(Some((LAST_TRADE - 600) * 1_000))?;
     let sample = async |workload| rounds::sample(subject, workload, effort.span()).await;
     let mut both = Vec::new();
     for _ in 0..effort.rounds {

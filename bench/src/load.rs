@@ -114,7 +114,8 @@ pub(crate) async fn run(
         let worker = Worker { calls: Arc::clone(calls), rng: Rng::seeded(u64::from(seed)), beat };
         workers.spawn(worker.run(connection, started + span));
     }
-    let (mut open, mut outcome) = (Vec::new(), LoadResult::default());
+    let mut open = Vec::new();
+    let mut outcome = LoadResult::default();
     while let Some(ended) = workers.join_next().await {
         let (connection, part) = ended?;
         open.push(connection);

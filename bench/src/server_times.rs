@@ -24,7 +24,8 @@ pub(crate) async fn read(operator: &Client, route: &str) -> anyhow::Result<Serve
 }
 
 fn parse(text: &str, route: &str) -> anyhow::Result<ServerTimes> {
-    let (gateway, path) = ("listener=\"gateway\"", format!("path=\"{route}\""));
+    let gateway = "listener=\"gateway\"";
+    let path = format!("path=\"{route}\"");
     let lines = text.lines().filter(|line| {
         line.starts_with(NAME) && line.contains(gateway) && line.contains(path.as_str())
     });

@@ -46,7 +46,8 @@ pub(crate) fn add(report: &mut Report, earlier: &Path) -> anyhow::Result<()> {
         row["timesLimit"]["median"].as_f64()
     };
     let slopes = report.rows.iter().filter_map(|row| {
-        let (times, before_times) = (row.times_limit?.median, cost_before(&row.scenario)?);
+        let times = row.times_limit?.median;
+        let before_times = cost_before(&row.scenario)?;
         let slope = of(&[(before, before_times), (now, times)]);
         let note = format!("{before_times:.2} × limit at {before} orders, {times:.2} at {now}");
         let most = if row.scenario.starts_with("best-selling product") { 0.1 } else { 0.02 };

@@ -50,7 +50,8 @@ pub struct ServerOptions {
 
 impl Default for ServerOptions {
     fn default() -> ServerOptions {
-        let (data, mut settings) = (TestData::new(), setting::defaults::<Settings>());
+        let data = TestData::new();
+        let mut settings = setting::defaults::<Settings>();
         settings.limits = Limits {
             store_wait: WAIT_MAX,
             tls_handshake_deadline: WAIT_MAX,
@@ -185,7 +186,8 @@ impl TestServer {
         let (gateway, operators) = (bind().await.unwrap(), bind().await.unwrap());
         let (address, operator) = (gateway.address().unwrap(), operators.address().unwrap());
         let app = App::new(store.clone(), settings.clone(), clock.clock(), Entropy::system());
-        let (app, stop) = (Arc::new(app.unwrap()), Stop::default());
+        let app = Arc::new(app.unwrap());
+        let stop = Stop::default();
         let gateway = Arc::clone(&app).serve(Audience::Gateway, gateway, stop.clone());
         let operators = Arc::clone(&app).serve(Audience::Operator, operators, stop.clone());
         let serving = tokio::spawn(async move {
@@ -258,7 +260,9 @@ impl TestServer {
         let mut rejections = Rejections::default();
         let lead_max = self.settings.limits.order_lead_max;
         let rules = ImportRules { lead_max, strictness: Strictness::Lenient };
-        let (clock, lines, run) = (self.clock.clock(), ndjson.as_ref(), Default::default());
+        let clock = self.clock.clock();
+        let lines = ndjson.as_ref();
+        let run = Default::default();
         let imported = import_ndjson(&self.store, &clock, rules, lines, &run, &mut rejections);
         (imported.await.unwrap(), rejections.0)
     }

@@ -60,7 +60,8 @@ fn installed(
     packages: &[&str],
     install: impl FnOnce(&Path) -> Result<()>,
 ) -> Result<PathBuf> {
-    let (list, mark) = (packages.join("\n"), directory.join("installed"));
+    let list = packages.join("\n");
+    let mark = directory.join("installed");
     if fs::read_to_string(&mark).is_ok_and(|installed| installed == list) {
         return Ok(directory);
     }

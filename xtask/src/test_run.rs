@@ -237,7 +237,8 @@ test result: FAILED. 10 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out;
 
     #[test]
     fn the_summary_ends_with_the_totals() {
-        let (mut summary, mut other) = (Summary::default(), read(FAILED));
+        let mut summary = Summary::default();
+        let mut other = read(FAILED);
         other.name = "PostgreSQL".to_owned();
         other.fail("`cargo test` (exit status: 101)");
         summary.add(read("test result: ok. 3 passed; 0 failed; 0 ignored\n"));

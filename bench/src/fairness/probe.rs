@@ -59,7 +59,9 @@ impl Probed {
 
     /// A remark on several rounds.
     pub(super) fn note<'a>(rounds: impl Iterator<Item = &'a Probed>) -> String {
-        let (mut answered, mut failed, mut first) = (0, 0, None);
+        let mut answered = 0;
+        let mut failed = 0;
+        let mut first = None;
         for round in rounds {
             answered += round.answered;
             failed += round.failures.len();
@@ -89,7 +91,8 @@ pub(super) async fn ask(
     span: Duration,
 ) -> anyhow::Result<Probed> {
     let mut connection = client.connect().await?;
-    let (started, mut probed) = (Instant::now(), Probed::default());
+    let started = Instant::now();
+    let mut probed = Probed::default();
     while started.elapsed() < span {
         let Some(call) = calls.next() else { break };
         let asked = Instant::now();

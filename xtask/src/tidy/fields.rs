@@ -92,7 +92,8 @@ pub(crate) fn check(sources: &[Source]) -> Vec<Violation> {
 fn violations(sources: &[Source], allowed: &[Allowed]) -> Vec<Violation> {
     let program = sources.iter().filter(|source| source.path.starts_with("crates/"));
     let all: Vec<Struct<'_>> = program.flat_map(structs).collect();
-    let (mut violations, mut found) = (Vec::new(), BTreeSet::new());
+    let mut violations = Vec::new();
+    let mut found = BTreeSet::new();
     for (at, first) in all.iter().enumerate() {
         for second in all[at + 1..].iter().filter(|second| first.is_near(second)) {
             let (one, other) = (first.place(), second.place());
