@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use kiosque_model::UnixMs;
+use kiosque_store::Returning;
 use kiosque_testkit::{
     BEST_PATH, BY_DEVICE_PATH, FleetToml, ORDERS_PATH, Rng, SUMMARY_PATH, TREND_PATH, TestServer,
     runs, seed, sql,
@@ -102,7 +103,8 @@ impl Trade {
         }
         if rng.one_in(3) {
             let before = UnixMs(rng.range(self.begins..self.until));
-            self.server.store.upkeep().archive(before, self.server.now()).await.unwrap();
+            let (upkeep, now) = (self.server.store.upkeep(), self.server.now());
+            upkeep.archive_exactly(before, now, Returning::Allowed).await.unwrap();
         }
     }
 

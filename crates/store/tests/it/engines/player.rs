@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use kiosque_model::{Claim, DeviceCode, GroupId, LoginName, PageRequest, PresentedToken, UnixMs};
+use kiosque_model::{
+    ActedBy, Claim, DeviceCode, GroupId, LoginName, PageRequest, PresentedToken, UnixMs,
+};
 use kiosque_store::{
-    ApplyError, AuditQuery, Error, History, OnlineSince, OpenedSession, OrderQuery, Owners,
-    ReceiveOptions, Refused, Span,
+    ApplyError, ArchiveError, AuditQuery, DeleteError, Error, History, OnlineSince, OpenedSession,
+    OrderQuery, Owners, ReceiveOptions, Refused, Span,
 };
 use kiosque_testkit::entries::first_devices;
 use kiosque_testkit::{TestStore, no_owners, origin};
@@ -45,6 +47,19 @@ impl Player {
                     .await,
             ),
             Step::Archive(before) => outcome_text(store.upkeep().archive(UnixMs(before), at).await),
+            Step::ArchiveExactly(before, returning) => {
+                match store.upkeep().archive_exactly(UnixMs(before), at, returning).await {
+                    Err(ArchiveError::Store(error)) => panic!("{error}"),
+                    archived => format!("{archived:?}"),
+                }
+            }
+            Step::Delete(code) => {
+                let code = DeviceCode::parse(code).unwrap();
+                match store.fleet().delete_device(code, ActedBy::command(at)).await {
+                    Err(DeleteError::Store(error)) => panic!("{error}"),
+                    deleted => format!("{deleted:?}"),
+                }
+            }
             Step::Heartbeats(beats) => outcome_text(store.intake().record_heartbeats(beats).await),
             Step::WriteActivity => outcome_text(store.intake().write_activity().await),
             Step::SetRates(rates) => outcome_text(store.fleet().set_rates(rates).await),

@@ -5,7 +5,7 @@ use kiosque_model::fleet::{AccountEntry, DeviceEntry, Fleet, GroupEntry, Product
 use kiosque_model::order::ShipmentStatus;
 use kiosque_model::sales::{Sale, Sold};
 use kiosque_model::{Currency, Minor, UnixMs};
-use kiosque_store::{DatedRate, Heartbeat, Incoming};
+use kiosque_store::{DatedRate, Heartbeat, Incoming, Returning};
 use kiosque_testkit::Rng;
 use kiosque_testkit::entries::{
     account, aisle, bare_account, bare_device, beat, group, group_id, order, product, rate, sold,
@@ -25,6 +25,8 @@ pub(crate) enum Step {
     Apply(Fleet),
     Receive(Vec<Incoming>),
     Archive(i64),
+    ArchiveExactly(i64, Returning),
+    Delete(&'static str),
     LogIn(&'static str),
     Switch(&'static str, &'static str),
     LogOut(&'static str),
@@ -58,7 +60,7 @@ impl StepGenerator {
     }
 
     pub(crate) fn step(&mut self, now: i64) -> Step {
-        match self.rng.range(0..20) {
+        match self.rng.range(0..22) {
             0..=3 => Step::Apply(self.fleet(now)),
             4..=10 => Step::Receive(self.batch(now)),
             11 => Step::Archive(self.rng.range(0..now)),
@@ -69,6 +71,11 @@ impl StepGenerator {
             16 => Step::WriteActivity,
             17 => Step::SetRates(self.rates()),
             18 if self.rng.one_in(3) => Step::Purge(self.rng.range(0..now)),
+            19 => Step::Delete(self.rng.choose(&DEVICES[4..])),
+            20 => {
+                let returning = self.rng.choose(&[Returning::Allowed, Returning::Refused]);
+                Step::ArchiveExactly(self.rng.range(0..now), returning)
+            }
             _ => Step::Look(self.rng.choose(&ACCOUNTS)),
         }
     }
@@ -152,11 +159,11 @@ fn device(rng: &mut Rng, code: &str, now: i64) -> DeviceEntry {
 fn incoming(rng: &mut Rng, (orders, numbers): (usize, i64), now: i64) -> Incoming {
     let place = rng.below(orders);
     let id = format!("o{place}");
-    // Mostly the device of the same order before.
+    // Mostly the device of the same order before, and not the last one, which can be deleted.
     let device = match rng.range(0..30) {
         0 => "absent",
         1 | 2 => rng.choose(&DEVICES),
-        _ => DEVICES[place % DEVICES.len()],
+        _ => DEVICES[place % (DEVICES.len() - 1)],
     };
     let start = rng.range(0..now + 20);
     let came = Incoming {
