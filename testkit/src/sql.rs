@@ -54,6 +54,9 @@ files! {
     HISTORIES = "histories.sql",
     /// PostgreSQL: makes the first process that adds a dictionary sleep.
     HOLD_DICTIONARY = "hold_dictionary.sql",
+    /// SQLite: makes each process that adds a dictionary compute for days, until the trigger
+    /// `hold_dictionary` is dropped.
+    HOLD_DICTIONARY_SQLITE = "hold_dictionary_sqlite.sql",
     /// PostgreSQL: begins a transaction that locks the group `GROUP`.
     HOLD_GROUP = "hold_group.sql",
     /// PostgreSQL: makes a move sleep before it adds `FIRST_ORDER`, then before `SECOND_ORDER`.

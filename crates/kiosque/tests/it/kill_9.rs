@@ -1,6 +1,7 @@
 //! An import or a server that is killed at any moment loses no acknowledged order.
 
 mod archive;
+mod dictionary;
 
 use std::fmt::Write as _;
 use std::ops::Range;
