@@ -21,7 +21,7 @@ use kiosque_model::GroupNo;
 use kiosque_model::audit::{AuditEvent, CommandRun};
 use kiosque_model::intake::OrderCounts;
 use kiosque_model::order::Order;
-use kiosque_store::{Act, ApplyError, ArrivalNo, Error, Incoming, ProductNames, Store};
+use kiosque_store::{Act, ApplyError, Error, Incoming, ProductNames, Store};
 
 use super::csv::RowsOfOrders;
 use super::file_kind;
@@ -178,8 +178,6 @@ pub struct Import<'a> {
     rows: Option<RowsOfOrders>,
     /// The origin of the orders, and of the devices and products that are created.
     run: CommandRun,
-    /// The arrival of the orders, once the first of them are stored.
-    arrival: Option<ArrivalNo>,
     done: Imported,
     /// The orders that were stored, by the group that owns them.
     by_group: BTreeMap<Option<GroupNo>, OrderCounts>,
@@ -274,7 +272,6 @@ impl<'a> Import<'a> {
             missing: MissingEntries::default(),
             rows: None,
             run: run.clone(),
-            arrival: None,
             done: Imported::default(),
             by_group: BTreeMap::new(),
             file_orders: store.is_dry_run().then(FileOrders::default),

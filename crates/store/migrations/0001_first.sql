@@ -16,7 +16,7 @@ create table counters (
     last bigint not null
 ) /* kept in the order of its key */;
 insert into counters (name, last) values ('arrivals', 0), ('audit', 0), ('deleted_devices', 0),
-    ('fleet', 0), ('imports', 0), ('rates', 0), ('refused_requests', 0);
+    ('fleet', 0), ('rates', 0), ('refused_requests', 0);
 
 -- Live nodes, with the time of their last write; and every primary that a node has seen, by
 -- timeline and cluster, with the time when it was first seen: a promotion starts another timeline.
@@ -289,27 +289,21 @@ create table rates (
     primary key (currency, day)
 ) /* kept in the order of its key */;
 
--- Origins of orders: an import by a command, or the orders that a key streamed to a node within
--- some minutes.
+-- Origins of orders: the orders that a key streamed to a node within some minutes, or an import by
+-- a command. An import has details, the fields of its audit entry as a JSON object. While it has
+-- not ended, `active_at_ms` is its last sign of life, and `stored_orders` the number of orders
+-- stored so far.
 create table arrivals (
     arrival_no bigint primary key,
     at_ms bigint not null,
-    import_no bigint,
     key_name text,
-    node text
-);
-
--- Imports, finished or not. The details are the fields of the audit entry, as a JSON object. For an
--- import that has not ended, `active_at_ms` is its last sign of life, and `stored_orders` the
--- number of orders stored so far.
-create table imports (
-    import_no bigint primary key,
-    started_at_ms bigint not null,
+    node text,
     ended_at_ms bigint,
-    active_at_ms bigint not null,
-    stored_orders bigint not null default 0,
-    details text not null
+    active_at_ms bigint,
+    stored_orders bigint,
+    details text
 );
+create index arrivals_imports on arrivals (arrival_no) where details is not null;
 
 -- Keys of the operator's listener. Only a digest is stored; `may` lists the rights, separated by
 -- commas. The last use by a program is stored at most once a minute.

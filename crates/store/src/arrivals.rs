@@ -14,19 +14,18 @@ use crate::views::Intake;
 row! {
     struct ArrivalRow {
         at_ms: UnixMs,
-        import_no: Option<i64>,
         key_name: Option<String>,
         node: Option<String>,
     }
 }
 
 statements! {
-    BEGIN(arrival_no, at_ms, import_no, key_name, node) = "insert into arrivals
-            (arrival_no, at_ms, import_no, key_name, node)
-        values ($arrival_no, $at_ms, $import_no, $key_name, $node)";
+    BEGIN(arrival_no, at_ms, key_name, node) = "insert into arrivals
+            (arrival_no, at_ms, key_name, node)
+        values ($arrival_no, $at_ms, $key_name, $node)";
     OF_ORDER(group_no, order_id) -> Option<i64> = "select arrival_no from orders
         where group_no = $group_no and order_id = $order_id";
-    ARRIVAL(arrival_no) -> ArrivalRow = "select at_ms, import_no, key_name, node from arrivals
+    ARRIVAL(arrival_no) -> ArrivalRow = "select at_ms, key_name, node from arrivals
         where arrival_no = $arrival_no";
     OLDEST() -> UnixMs = "select at_ms from arrivals order by arrival_no limit 1";
     /// Deletes old arrivals, up to the first one that is not old.
@@ -42,7 +41,7 @@ pub const ARRIVAL_MAX_MS: i64 = 10 * 60_000;
 
 /// The number of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ArrivalNo(pub(crate) i64);
+pub struct ArrivalNo(pub i64);
 
 /// A source of orders.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,13 +57,6 @@ pub enum OrderSource {
     },
 }
 
-impl OrderSource {
-    /// Returns the source of the orders that a key streams to this machine.
-    pub fn stream(key: &KeyName, node: Option<String>) -> OrderSource {
-        OrderSource::Stream { key_name: key.to_string(), node }
-    }
-}
-
 /// The arrival of an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrival {
@@ -75,21 +67,21 @@ pub struct Arrival {
 }
 
 impl Intake<'_> {
-    /// Stores the start of an arrival. Orders with this arrival are received as
-    /// [`crate::BatchPart::arrival`].
+    /// Stores the start of an arrival of orders that a key streams to a node. Orders with this
+    /// arrival are received as [`crate::BatchPart::arrival`].
     ///
     /// # Errors
     /// The store failed.
-    pub async fn begin_arrival(self, of: OrderSource, now: UnixMs) -> Result<ArrivalNo, Error> {
+    pub async fn begin_arrival(
+        self,
+        key: KeyName,
+        node: Option<String>,
+        now: UnixMs,
+    ) -> Result<ArrivalNo, Error> {
         let begin = async move |write: &Write<'_>| {
             let number = metadata::take(write, metadata::ARRIVALS, 1).await?;
-            let (import, key, node) = match &of {
-                OrderSource::Import(import) => (Some(*import), None, None),
-                OrderSource::Stream { key_name, node } => {
-                    (None, Some(key_name.as_str()), node.as_deref())
-                }
-            };
-            let params = [number.into(), now.into(), import.into(), key.into(), node.into()];
+            let (key, node) = (key.as_str(), node.as_deref());
+            let params = [number.into(), now.into(), key.into(), node.into()];
             write.execute(&BEGIN, &params).await?;
             Ok(ArrivalNo(number))
         };
@@ -127,19 +119,15 @@ impl Intake<'_> {
             let order = [group.into(), order.as_str().into()];
             let number: Option<Option<i64>> = read.one(&OF_ORDER, &order).await?;
             let Some(number) = number.flatten() else { return Ok(None) };
-            let row = read.one(&ARRIVAL, &[number.into()]).await?;
-            Ok(row.and_then(arrival))
+            let row: Option<ArrivalRow> = read.one(&ARRIVAL, &[number.into()]).await?;
+            Ok(row.map(|ArrivalRow { at_ms: since, key_name, node }| {
+                let source = match key_name {
+                    Some(key_name) => OrderSource::Stream { key_name, node },
+                    None => OrderSource::Import(number),
+                };
+                Arrival { since, source }
+            }))
         };
         self.0.db.read(Deadline::OfRequest, find).await
     }
-}
-
-fn arrival(row: ArrivalRow) -> Option<Arrival> {
-    let ArrivalRow { at_ms: since, import_no, key_name, node } = row;
-    let source = match (import_no, key_name) {
-        (Some(import), _) => OrderSource::Import(import),
-        (None, Some(key_name)) => OrderSource::Stream { key_name, node },
-        (None, None) => return None,
-    };
-    Some(Arrival { since, source })
 }

@@ -46,14 +46,13 @@ const EVERYWHERE: [&str; 9] = [
     "operator_keys",
 ];
 /// Tables on the coordinator only, to which every Kiosque node connects.
-const AT_THE_COORDINATOR: [&str; 10] = [
+const AT_THE_COORDINATOR: [&str; 9] = [
     "arrivals",
     "audit",
     "console_sessions",
     "counters",
     "dictionaries",
     metadata::TABLE,
-    "imports",
     "migrations",
     "nodes",
     "refused_requests",

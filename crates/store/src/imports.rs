@@ -1,4 +1,4 @@
-//! Imports: each has a number, and is listed with its user, its files and its counts, and with its
+//! Imports: each is an arrival, and is listed with its user, its files and its counts, and with its
 //! last rejected lines. A running import updates its row every few seconds, so that one whose
 //! process was lost can be recognized.
 
@@ -21,36 +21,39 @@ use crate::{audit, metadata};
 
 row! {
     struct ImportRow {
-        import_no: i64,
-        started_at_ms: UnixMs,
+        arrival_no: i64,
+        at_ms: UnixMs,
         ended_at_ms: Option<UnixMs>,
         active_at_ms: UnixMs,
         stored_orders: i64,
         details: String,
     }
-    struct LostImport { import_no: i64, active_at_ms: UnixMs, details: String }
+    struct LostImport { arrival_no: i64, active_at_ms: UnixMs, details: String }
 }
 
 statements! {
-    BEGIN_IMPORT(import_no, started_at_ms, details) = "insert into imports
-            (import_no, started_at_ms, active_at_ms, details)
-        values ($import_no, $started_at_ms, $started_at_ms, $details)";
-    SHOW_ACTIVE(import_no, active_at_ms, stored_orders) = "update imports
+    BEGIN_IMPORT(arrival_no, at_ms, details) = "insert into arrivals
+            (arrival_no, at_ms, active_at_ms, stored_orders, details)
+        values ($arrival_no, $at_ms, $at_ms, 0, $details)";
+    SHOW_ACTIVE(arrival_no, active_at_ms, stored_orders) = "update arrivals
         set active_at_ms = $active_at_ms, stored_orders = $stored_orders
-        where import_no = $import_no and ended_at_ms is null";
-    END_IMPORT(import_no, ended_at_ms, details) = "update imports
-        set ended_at_ms = $ended_at_ms, details = $details where import_no = $import_no";
-    CANCEL_IMPORT(import_no) = "delete from imports
-        where import_no = $import_no and ended_at_ms is null";
-    LOST_IMPORTS(active_at_ms) -> LostImport = "select import_no, active_at_ms, details
-        from imports where ended_at_ms is null and active_at_ms < $active_at_ms
-        order by import_no";
-    END_LOST_IMPORT(import_no, active_at_ms, details) = "update imports
+        where arrival_no = $arrival_no and ended_at_ms is null";
+    END_IMPORT(arrival_no, ended_at_ms, details) = "update arrivals
+        set ended_at_ms = $ended_at_ms, details = $details where arrival_no = $arrival_no";
+    /// The row stays: numbers of arrivals have no gaps.
+    CANCEL_IMPORT(arrival_no) = "update arrivals set details = null
+        where arrival_no = $arrival_no and ended_at_ms is null";
+    LOST_IMPORTS(active_at_ms) -> LostImport = "select arrival_no, active_at_ms, details
+        from arrivals where details is not null and ended_at_ms is null
+            and active_at_ms < $active_at_ms
+        order by arrival_no";
+    END_LOST_IMPORT(arrival_no, active_at_ms, details) = "update arrivals
         set ended_at_ms = active_at_ms, details = $details
-        where import_no = $import_no and ended_at_ms is null and active_at_ms = $active_at_ms";
-    IMPORTS(before_no, count) -> ImportRow = "select import_no, started_at_ms, ended_at_ms,
+        where arrival_no = $arrival_no and ended_at_ms is null and active_at_ms = $active_at_ms";
+    IMPORTS(before_no, count) -> ImportRow = "select arrival_no, at_ms, ended_at_ms,
             active_at_ms, stored_orders, details
-        from imports where import_no < $before_no order by import_no desc limit $count";
+        from arrivals where details is not null and arrival_no < $before_no
+        order by arrival_no desc limit $count";
 }
 
 /// The interval at which a running import updates its row.
@@ -89,7 +92,7 @@ impl Intake<'_> {
     /// The store failed.
     pub async fn begin_import(self, by: ActedBy) -> Result<i64, Error> {
         let begin = async move |write: &Write<'_>| {
-            let number = metadata::take(write, metadata::IMPORTS, 1).await?;
+            let number = metadata::take(write, metadata::ARRIVALS, 1).await?;
             let shown = details::with_run(AuditDetails::default(), &by);
             let details = json(&StoredDetails { shown, ..StoredDetails::default() })?;
             let params = [number.into(), by.at.into(), details.as_str().into()];
@@ -181,7 +184,7 @@ impl Intake<'_> {
             let before = listing.after.unwrap_or(i64::MAX);
             let params = [before.into(), listing.count().into()];
             let imports: Vec<ImportRow> = read.all(&IMPORTS, &params).await?;
-            Ok(listing.cut(imports, |row| row.import_no).map(|row| item(row, now)))
+            Ok(listing.cut(imports, |row| row.arrival_no).map(|row| item(row, now)))
         };
         self.0.db.read(Deadline::OfRequest, list).await
     }
@@ -205,27 +208,26 @@ fn rejections(row: ImportRow) -> Option<ImportRejections> {
     let StoredDetails { rejected_lines: lines, .. } =
         serde_json::from_str(&row.details).unwrap_or_default();
     let ended = row.ended_at_ms.filter(|_| !lines.is_empty());
-    ended.map(|at| ImportRejections { import: row.import_no, at, lines })
+    ended.map(|at| ImportRejections { import: row.arrival_no, at, lines })
 }
 
 /// Ends an import unless it has been updated since. Returns whether it ended it.
 async fn end_lost(write: &Write<'_>, lost: &LostImport, by: &ActedBy) -> Result<bool, Error> {
-    let LostImport { import_no, active_at_ms, details } = lost;
+    let LostImport { arrival_no, active_at_ms, details } = lost;
     let reason = Interruption::ProcessLost;
     let mut details: StoredDetails = serde_json::from_str(details).unwrap_or_default();
     details.shown.reason = Some(reason.name().to_owned());
     let details = json(&details)?;
-    let params = [(*import_no).into(), (*active_at_ms).into(), details.as_str().into()];
+    let params = [(*arrival_no).into(), (*active_at_ms).into(), details.as_str().into()];
     if write.execute(&END_LOST_IMPORT, &params).await? == 0 {
         return Ok(false);
     }
-    audit::act(write, &Act::import_interrupted(*import_no, reason, None), by).await?;
+    audit::act(write, &Act::import_interrupted(*arrival_no, reason, None), by).await?;
     Ok(true)
 }
 
 fn item(row: ImportRow, now: UnixMs) -> ImportItem {
-    let ImportRow { import_no, started_at_ms, ended_at_ms, active_at_ms, stored_orders, details } =
-        row;
+    let ImportRow { arrival_no, at_ms, ended_at_ms, active_at_ms, stored_orders, details } = row;
     // Details that a later version wrote in another form are left out.
     let details: AuditDetails = serde_json::from_str(&details).unwrap_or_default();
     let so_far = Some(stored_orders)
@@ -233,8 +235,8 @@ fn item(row: ImportRow, now: UnixMs) -> ImportItem {
     let details = AuditDetails { orders: details.orders.or(so_far), ..details };
     let is_lost = active_at_ms < now.plus_ms(-LOST_AFTER_MS);
     ImportItem {
-        import_id: import_no.to_string(),
-        started_timestamp: started_at_ms.0,
+        import_id: arrival_no.to_string(),
+        started_timestamp: at_ms.0,
         ended_timestamp: ended_at_ms.map(|at| at.0),
         state: match (ended_at_ms, &details.reason) {
             (None, _) if !is_lost => ImportState::Running,

@@ -35,9 +35,7 @@ pub(crate) const FLEET: &str = "fleet";
 pub(crate) const AUDIT: &str = "audit";
 /// The counter that is locked while exchange rates change.
 pub(crate) const RATES: &str = "rates";
-/// The counter of imports.
-pub(crate) const IMPORTS: &str = "imports";
-/// The counter of arrivals of orders.
+/// The counter of arrivals of orders, imports among them.
 pub(crate) const ARRIVALS: &str = "arrivals";
 /// The counter of refused requests.
 pub(crate) const REFUSED_REQUESTS: &str = "refused_requests";

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fs;
 
 use kiosque_model::{KeyName, UnixMs};
-use kiosque_store::{ARRIVAL_MAX_MS, ArrivalNo, Error, OrderSource, Store};
+use kiosque_store::{ARRIVAL_MAX_MS, ArrivalNo, Error, Store};
 
 const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 
@@ -40,8 +40,7 @@ impl Arrivals {
         {
             return Ok(*arrival);
         }
-        let source = OrderSource::stream(key, self.node.clone());
-        let arrival = store.intake().begin_arrival(source, now).await?;
+        let arrival = store.intake().begin_arrival(key.clone(), self.node.clone(), now).await?;
         self.by_key.insert(key.clone(), (arrival, now));
         Ok(arrival)
     }

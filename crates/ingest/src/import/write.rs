@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use kiosque_model::intake::OrderCounts;
 use kiosque_model::{ActedBy, GroupNo};
-use kiosque_store::{BatchPart, Incoming, OrderOutcome, OrderSource, Owners, ReceiveOptions};
+use kiosque_store::{ArrivalNo, BatchPart, Incoming, OrderOutcome, Owners, ReceiveOptions};
 
 use super::{Import, ImportError, Progress, notify};
 use crate::batch_size::{BATCH_START, Throughput, TransactionTime};
@@ -31,7 +31,6 @@ pub(super) async fn store(
     rejected: &mut Vec<Rejected>,
 ) -> Result<(), ImportError> {
     let total = u64::try_from(orders.len()).unwrap_or(u64::MAX);
-    begin_arrival(import, &orders).await?;
     let mut groups = import.store.fleet().groups_by_device().await?;
     import.missing.check(import.store, import.clock.now(), &mut groups).await?;
     let StorageOrder { sorted, mut by_line } = sort_for_storage(orders, &groups);
@@ -45,19 +44,6 @@ pub(super) async fn store(
     by_line.extend(writer.store(sorted, Sorting::ForLocality).await?);
     by_line.sort_unstable_by_key(|one| one.line);
     writer.store(by_line, Sorting::ByLine).await.map(|_| ())
-}
-
-/// Stores the source of the first orders of an import that has a number.
-async fn begin_arrival(
-    import: &mut Import<'_>,
-    orders: &[CheckedOrder],
-) -> Result<(), ImportError> {
-    if let (None, Some(number), false) = (import.arrival, import.run.import, orders.is_empty()) {
-        let source = OrderSource::Import(number);
-        import.arrival =
-            Some(import.store.intake().begin_arrival(source, import.clock.now()).await?);
-    }
-    Ok(())
 }
 
 /// How orders are sorted.
@@ -134,7 +120,7 @@ impl Writer<'_, '_> {
     ) -> Result<Vec<OrderOutcome>, ImportError> {
         let all = usize::MAX;
         let sorted = if sorting == Sorting::ForLocality { all } else { 0 };
-        let arrival = self.import.arrival;
+        let arrival = self.import.run.import.map(ArrivalNo);
         let whole = BatchPart { orders: 0..all, sorted, orders_max: all, arrival };
         let now = self.import.clock.now();
         let options = ReceiveOptions { parts: vec![whole], ..ReceiveOptions::at(now) };

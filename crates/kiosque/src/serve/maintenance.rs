@@ -102,8 +102,8 @@ fn before(now: UnixMs, age: Duration) -> UnixMs {
 #[cfg(test)]
 mod tests {
     use kiosque_contract::AuditDetails;
+    use kiosque_model::KeyName;
     use kiosque_model::audit::AuditEvent;
-    use kiosque_store::OrderSource;
     use kiosque_testkit::TestStore;
 
     use super::*;
@@ -115,12 +115,9 @@ mod tests {
         let fixture = TestStore::new().await;
         let retention = Duration::from_secs(365 * 86_400);
         let at = |day: i64| UnixMs(day * DAY_MS);
-        let begin_arrival = |day| {
-            let source = OrderSource::Stream { key_name: "tills".to_owned(), node: None };
-            fixture.store.intake().begin_arrival(source, at(day))
-        };
         for day in 0..5 {
-            begin_arrival(day).await.unwrap();
+            let key = KeyName::parse("tills").unwrap();
+            fixture.store.intake().begin_arrival(key, None, at(day)).await.unwrap();
         }
         purge(&fixture.store, retention, at(366)).await.unwrap();
         let oldest = fixture.store.intake().oldest_arrival().await.unwrap();

@@ -16,7 +16,6 @@ statements! {
             coalesce(max(arrival_no), 0) as last
         from arrivals";
     LAST_ENTRY() -> i64 = "select coalesce(max(entry_no), 0) from audit";
-    LAST_IMPORT() -> i64 = "select coalesce(max(import_no), 0) from imports";
     LAST_REFUSED_REQUEST() -> i64 = "select coalesce(max(number), 0) from refused_requests";
 }
 
@@ -38,7 +37,6 @@ pub(super) async fn check(
     for (counter, highest) in [
         (metadata::ARRIVALS, arrivals.last.max(last_arrival)),
         (metadata::AUDIT, read.one(&LAST_ENTRY, &[]).await?.unwrap_or(0)),
-        (metadata::IMPORTS, read.one(&LAST_IMPORT, &[]).await?.unwrap_or(0)),
         (metadata::REFUSED_REQUESTS, read.one(&LAST_REFUSED_REQUEST, &[]).await?.unwrap_or(0)),
     ] {
         let last = metadata::last(read, counter).await?;

@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
-use kiosque_model::{KeyName, OrderId, UnixMs};
+use kiosque_model::{ActedBy, KeyName, OrderId, UnixMs};
 use kiosque_store::{
-    Arrival, ArrivalNo, BatchPart, Incoming, OrderOutcome, OrderSource, ReceiveOptions,
+    Arrival, ArrivalNo, BatchPart, Incoming, Listing, OrderOutcome, OrderSource, ReceiveOptions,
 };
 use kiosque_testkit::entries::{group_id, order, titled};
 use kiosque_testkit::{NOW, TestStore, no_owners};
 
-fn stream(key: &str) -> OrderSource {
-    OrderSource::stream(&KeyName::parse(key).unwrap(), Some("n1".to_owned()))
+async fn begin(fixture: &TestStore, key: &str, at: i64) -> ArrivalNo {
+    let (key, node) = (KeyName::parse(key).unwrap(), Some("n1".to_owned()));
+    fixture.store.intake().begin_arrival(key, node, UnixMs(at)).await.unwrap()
 }
 
-async fn begin(fixture: &TestStore, source: OrderSource, at: i64) -> ArrivalNo {
-    fixture.store.intake().begin_arrival(source, UnixMs(at)).await.unwrap()
+async fn begin_import(fixture: &TestStore, at: i64) -> i64 {
+    fixture.store.intake().begin_import(ActedBy::command(UnixMs(at))).await.unwrap()
 }
 
 /// Receives parts of a batch, each with its arrival.
@@ -38,16 +39,21 @@ async fn arrival(fixture: &TestStore, group: &str, id: &str) -> Option<Arrival> 
     fixture.store.intake().arrival_of(group_id(group), order).await.unwrap()
 }
 
-fn came(source: OrderSource, at: i64) -> Option<Arrival> {
+fn came(key: &str, at: i64) -> Option<Arrival> {
+    let source = OrderSource::Stream { key_name: key.to_owned(), node: Some("n1".to_owned()) };
     Some(Arrival { since: UnixMs(at), source })
+}
+
+fn imported(number: i64, at: i64) -> Option<Arrival> {
+    Some(Arrival { since: UnixMs(at), source: OrderSource::Import(number) })
 }
 
 /// Orders of two streams in one transaction, of an import, and of a source that is not known.
 #[tokio::test]
 async fn an_order_has_the_arrival_that_it_came_with() {
     let fixture = TestStore::with_fleet().await;
-    let tills = begin(&fixture, stream("tills"), 10).await;
-    let office = begin(&fixture, stream("office"), 20).await;
+    let tills = begin(&fixture, "tills", 10).await;
+    let office = begin(&fixture, "office", 20).await;
     let parts = vec![
         (Some(tills), vec![order("o1", "d1", 1), order("f1", "e1", 2)]),
         (Some(office), vec![order("o2", "d1", 3)]),
@@ -55,15 +61,15 @@ async fn an_order_has_the_arrival_that_it_came_with() {
         (Some(tills), vec![order("o4", "d1", 5)]),
     ];
     assert_eq!(receive(&fixture, parts).await, [const { OrderOutcome::Accepted }; 5]);
-    let import = begin(&fixture, OrderSource::Import(7), 30).await;
-    receive(&fixture, vec![(Some(import), vec![order("o5", "d2", 6)])]).await;
+    let import = begin_import(&fixture, 30).await;
+    receive(&fixture, vec![(Some(ArrivalNo(import)), vec![order("o5", "d2", 6)])]).await;
     for (group, id, want) in [
-        ("a", "o1", came(stream("tills"), 10)),
-        ("b", "f1", came(stream("tills"), 10)),
-        ("a", "o2", came(stream("office"), 20)),
+        ("a", "o1", came("tills", 10)),
+        ("b", "f1", came("tills", 10)),
+        ("a", "o2", came("office", 20)),
         ("a", "o3", None),
-        ("a", "o4", came(stream("tills"), 10)),
-        ("a", "o5", came(OrderSource::Import(7), 30)),
+        ("a", "o4", came("tills", 10)),
+        ("a", "o5", imported(import, 30)),
         ("a", "none", None),
         ("b", "o1", None),
         ("none", "o1", None),
@@ -77,8 +83,8 @@ async fn an_order_has_the_arrival_that_it_came_with() {
 #[tokio::test]
 async fn an_update_leaves_the_first_arrival() {
     let fixture = TestStore::with_fleet().await;
-    let first = begin(&fixture, stream("tills"), 10).await;
-    let second = begin(&fixture, stream("office"), 20).await;
+    let first = begin(&fixture, "tills", 10).await;
+    let second = begin(&fixture, "office", 20).await;
     let changed = |id: &str| titled(order(id, "d1", 1), "changed");
     let parts = vec![
         (Some(first), vec![order("o1", "d1", 1), order("o2", "d1", 2)]),
@@ -90,7 +96,7 @@ async fn an_update_leaves_the_first_arrival() {
     let again = receive(&fixture, vec![(Some(second), vec![changed("o2")])]).await;
     assert_eq!(again, [OrderOutcome::Unchanged]);
     for id in ["o1", "o2"] {
-        assert_eq!(arrival(&fixture, "a", id).await, came(stream("tills"), 10), "{id}");
+        assert_eq!(arrival(&fixture, "a", id).await, came("tills", 10), "{id}");
     }
     // Nor does an update make an order that is not known a known one.
     receive(&fixture, vec![(None, vec![order("o3", "d1", 3)])]).await;
@@ -99,17 +105,27 @@ async fn an_update_leaves_the_first_arrival() {
 }
 
 /// Arrivals that began before a time are purged, in several transactions; their orders stay. Orders
-/// of other arrivals that are not known are a difference.
+/// of other arrivals that are not known are a difference. Of arrivals, imports that were not
+/// canceled are listed.
 #[tokio::test]
 async fn old_arrivals_are_purged() {
     let fixture = TestStore::with_fleet().await;
-    let old = begin(&fixture, stream("tills"), 10).await;
-    for at in 11..1_010 {
-        begin(&fixture, stream("office"), at).await;
+    let old = begin(&fixture, "tills", 10).await;
+    let import = begin_import(&fixture, 11).await.to_string();
+    for at in 12..1_010 {
+        begin(&fixture, "office", at).await;
     }
-    let new = begin(&fixture, stream("tills"), 1_010).await;
+    let new = begin(&fixture, "tills", 1_010).await;
     // Of a node whose clock is behind: it stays as long as the arrival before it.
-    let behind = begin(&fixture, stream("office"), 1_009).await;
+    let behind = begin(&fixture, "office", 1_009).await;
+    let canceled = begin_import(&fixture, 1_010).await;
+    fixture.store.intake().cancel_import(canceled).await.unwrap();
+    let imports = async || {
+        let all = Listing { after: None, limit: 9 };
+        let listed = fixture.store.intake().imports(all, NOW).await.unwrap().entries;
+        listed.into_iter().map(|import| import.import_id).collect::<Vec<_>>()
+    };
+    assert_eq!(imports().await, [import]);
     let parts = vec![
         (Some(old), vec![order("o1", "d1", 1)]),
         (Some(new), vec![order("o2", "d1", 2)]),
@@ -118,12 +134,13 @@ async fn old_arrivals_are_purged() {
     receive(&fixture, parts).await;
     assert_eq!(fixture.store.intake().purge_arrivals(UnixMs(1_010)).await.unwrap(), 1_000);
     assert_eq!(fixture.store.intake().purge_arrivals(UnixMs(1_010)).await.unwrap(), 0);
+    assert_eq!(imports().await, [""; 0]);
     assert_eq!(arrival(&fixture, "a", "o1").await, None);
-    assert_eq!(arrival(&fixture, "a", "o2").await, came(stream("tills"), 1_010));
-    assert_eq!(arrival(&fixture, "a", "o3").await, came(stream("office"), 1_009));
+    assert_eq!(arrival(&fixture, "a", "o2").await, came("tills", 1_010));
+    assert_eq!(arrival(&fixture, "a", "o3").await, came("office", 1_009));
     assert_eq!(fixture.query("select count(*) from orders"), ["3"]);
     fixture.check().await;
-    assert_eq!(fixture.store.intake().purge_arrivals(UnixMs(1_011)).await.unwrap(), 2);
+    assert_eq!(fixture.store.intake().purge_arrivals(UnixMs(1_011)).await.unwrap(), 3);
     fixture.check().await;
     fixture.tamper("update counters set last = 1001 where name = 'arrivals'");
     let want = "counter arrivals: number 1002 is taken, the counter is at 1001";

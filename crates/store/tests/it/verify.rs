@@ -3,13 +3,13 @@
 mod sums;
 
 use kiosque_model::fleet::{DeviceEntry, Fleet};
-use kiosque_model::{DeviceCode, UnixMs, Zone};
-use kiosque_store::{Incoming, OrderSource};
+use kiosque_model::{ActedBy, DeviceCode, UnixMs, Zone};
+use kiosque_store::Incoming;
 use kiosque_testkit::entries::{aisle, bare_device, device, group, moved, order, sale, sold};
 use kiosque_testkit::{NOW, TestData, TestStore, open};
 
 /// Statements that plant differences.
-const PLANTED: [&str; 38] = [
+const PLANTED: [&str; 37] = [
     "delete from orders where order_id = 'o3'",
     "update ledger set last_seq = 6 where device_code = 'd1'",
     "update ledger set last_seq = 1 where device_code = 'd2'",
@@ -47,8 +47,6 @@ const PLANTED: [&str; 38] = [
     "delete from arrivals where arrival_no = 3",
     "update counters set last = 2 where name = 'arrivals'",
     "update counters set last = 0 where name = 'audit'",
-    "insert into imports (import_no, started_at_ms, active_at_ms, details)
-    values (1, 0, 0, '{}')",
     "insert into refused_requests (number, share, request_id, at_ms, source, details)
     values (1, 's', 'r', 0, '127.0.0.1', '{}')",
     "delete from counters where name = 'audit'",
@@ -68,8 +66,8 @@ async fn fixture() -> TestStore {
     let devices = vec![DeviceEntry { enabled: Some(false), ..device("c1", "c") }];
     let groups = vec![group("c"), group("without devices")];
     fixture.apply(Fleet { groups, devices, ..Fleet::default() }).await.unwrap();
-    for import in 1..=3 {
-        fixture.store.intake().begin_arrival(OrderSource::Import(import), NOW).await.unwrap();
+    for _ in 1..=3 {
+        fixture.store.intake().begin_import(ActedBy::command(NOW)).await.unwrap();
     }
     fixture
 }
