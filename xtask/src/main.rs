@@ -44,8 +44,8 @@ The tasks of this repository.
   package  the Debian package, in target/package; --check only checks its parts, as CI does
   bench    the load test against the bare limit. Arguments go to the bench
   soak     the scalable tests at their full sizes, the dashboards and the console at ten million
-           orders, and the load of neighbors: takes long. [tests|growth|console [ORDERS]|neighbors]
-           runs one of them, and NAME [RUNS]
+           orders, and the load of neighbors: takes long.
+           [tests|growth [ORDERS]|console [ORDERS]|neighbors] runs one of them, and NAME [RUNS]
            the tests of one kind, such as power-loss, bad-disk and damage; steady [MINUTES] a mix of
            calls; two-versions with the program KIOSQUE_OTHER_PROGRAM. KIOSQUE_SEED repeats a run;
            runs with other seeds add up

@@ -38,25 +38,26 @@ const SIZED_TESTS: [&str; 20] = [
     "steady",
 ];
 
-/// The orders with which the console is measured.
-const CONSOLE_ORDERS: &str = "10000000";
+/// The orders with which the dashboards and the console are measured.
+const ORDERS: &str = "10000000";
 
 /// Runs the part selected by the first argument, or all of them; the other parts only if the tests
-/// passed. `console` takes another number of orders, a test name another number of runs, of which
-/// `steady` takes one a minute.
+/// passed. `growth` and `console` take another number of orders, a test name another number of
+/// runs, of which `steady` takes one a minute.
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => match tests(&SIZED_TESTS, None)? {
             ExitCode::SUCCESS => {
-                growth()?;
-                console(CONSOLE_ORDERS)?;
+                growth(ORDERS)?;
+                console(ORDERS)?;
                 neighbors()
             }
             failed => Ok(failed),
         },
         ["tests"] => tests(&SIZED_TESTS, None),
-        ["growth"] => growth(),
-        ["console"] => console(CONSOLE_ORDERS),
+        ["growth"] => growth(ORDERS),
+        ["growth", orders] => growth(orders),
+        ["console"] => console(ORDERS),
         ["console", orders] => console(orders),
         ["neighbors"] => neighbors(),
         [name] if let Some(test) = sized_test(name) => tests(&[test], None),
@@ -65,7 +66,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
             tests(&[test], Some(count))
         }
         _ => bail!(
-            "soak takes `tests`, `growth`, `console [ORDERS]`, `neighbors`, or one of {} \
+            "soak takes `tests`, `growth [ORDERS]`, `console [ORDERS]`, `neighbors`, or one of {} \
              with a number of runs, or nothing; see `cargo xtask help`",
             SIZED_TESTS.map(shown).join(", ")
         ),
@@ -89,15 +90,15 @@ fn console(orders: &str) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The dashboards at a million orders of one year, and at ten million of ten years: some 30 GB of
-/// disk, for the files of orders and the data made from them.
-fn growth() -> Result<ExitCode> {
+/// The dashboards at a million orders of one year, and at more of ten years: at ten million, some
+/// 30 GB of disk, for the files of orders and the data made from them.
+fn growth(orders: &str) -> Result<ExitCode> {
     let figures = root()?.join("target/bench/dashboards.json").display().to_string();
     let common = ["--dashboards-only", "--one-import", "--json"];
     bench::run(&[&common[..], &[figures.as_str()]].concat())?;
-    let ten_figures = figures.replace("dashboards", "dashboards-at-ten-times");
-    let ten = ["--orders", "10000000", "--years", "10", "--slope-from"];
-    bench::run(&[&common[..], &[ten_figures.as_str()], &ten, &[figures.as_str()]].concat())?;
+    let more_figures = figures.replace("dashboards", &format!("dashboards-{orders}"));
+    let more = ["--orders", orders, "--years", "10", "--slope-from"];
+    bench::run(&[&common[..], &[more_figures.as_str()], &more, &[figures.as_str()]].concat())?;
     Ok(ExitCode::SUCCESS)
 }
 
