@@ -236,8 +236,8 @@ impl GroupCommit {
     }
 
     /// Stores a batch in one transaction; on a sharded store in one for each group, several at a
-    /// time: none needs a two-phase commit, and the workers run in parallel. Returns the orders in
-    /// the same order.
+    /// time: none needs a two-phase commit, except for groups that share a device, and the workers
+    /// run in parallel. Returns the orders in the same order.
     async fn store_batch(&self, parts: &[Part], orders: Vec<Incoming>) -> Vec<Decided> {
         let now = self.clock.now();
         let all = match self.with_arrivals(parts, now).await {

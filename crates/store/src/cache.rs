@@ -1,5 +1,6 @@
-//! The cache of a process. The total size of its values is bounded, and each has the versions of
-//! its group at which it was read, by which its reader validates it.
+//! The cache of a process. The total size of its values is bounded. A reader validates a value by
+//! the versions of its group at which it was read, a first page by the ledger of its device, and
+//! the number of online devices by its age.
 
 use std::any::Any;
 use std::collections::HashMap;
