@@ -20,7 +20,7 @@ use crate::devices::{self, Device, DeviceQuery, DeviceRow, OnlineSince, devices_
 use crate::error::{Error, Refused};
 use crate::hints::GroupFilter;
 use crate::json_records::{JsonRecords, put_json};
-use crate::scoped::{HintedGroup, scoped};
+use crate::scoped::{HintedGroup, presumed_group, scoped};
 use crate::sql::statements;
 use crate::versions::{Versions, versions};
 use crate::views::Reports;
@@ -199,9 +199,9 @@ impl Reports<'_> {
         Ok(page)
     }
 
-    /// Returns devices of the profile of a group with their last activity, and caches it. A profile
-    /// that is not cached, or not valid any more, is read if `most` is given, unless the group has
-    /// more devices or a move of one is pending.
+    /// Returns devices of the profile of a group with their last activity. If `most` is given, a
+    /// profile that is not cached or no longer valid is read and cached, unless the group has more
+    /// devices or a move of one is pending.
     async fn profile(
         self,
         claim: &Claim,
@@ -209,10 +209,16 @@ impl Reports<'_> {
         place: impl Fn(&DeviceTexts) -> Option<Range<usize>>,
         most: Option<i64>,
     ) -> Result<Option<WithActivity>, Refused> {
+        let cached = |group| {
+            let profile = self.0.cache.get::<GroupProfile>(&Key::Profile(group));
+            let profile = profile.filter(|profile| profile.versions.is_settled(claim.now))?;
+            Some((place(&profile.devices)?, profile))
+        };
+        if most.is_none() && presumed_group(self.0, claim, filter).and_then(cached).is_none() {
+            return Ok(None);
+        }
         let about = |group: HintedGroup| {
-            let cached = self.0.cache.get::<GroupProfile>(&Key::Profile(group.number()));
-            let cached = cached.filter(|profile| profile.versions.is_settled(claim.now));
-            let cached = cached.and_then(|profile| Some((place(&profile.devices)?, profile)));
+            let cached = cached(group.number());
             let known = Versions::known_lists(cached.as_ref().map(|(_, cached)| &cached.versions));
             let active = cached.as_ref().map(|(place, profile)| {
                 let (after, last) = profile.devices.bounds(place);

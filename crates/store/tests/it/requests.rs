@@ -17,7 +17,7 @@ use kiosque_testkit::{NOW, TestData, TestStore, open_options};
 use super::relay::Relay;
 
 /// The names of the requests that are no reports. A request and its query are apart by a comma.
-const LISTS: [&str; 17] = [
+const LISTS: [&str; 18] = [
     "session",
     "order page",
     "order page, with history",
@@ -34,6 +34,8 @@ const LISTS: [&str; 17] = [
     "device page, of a code",
     "device page, of a name",
     "devices of a group",
+    // Before the profile is cached.
+    "online devices, a later part",
     "online devices",
 ];
 /// The names of the reports, and of their queries.
@@ -118,7 +120,9 @@ impl Requests {
                 store.reports().each_device(claim, &all(), &first_part(), visit).await
             }
             "online devices" => {
-                store.reports().online_devices(claim, all(), first_part(), online).await.map(drop)
+                let after = if query == "a later part" { "d1" } else { "" };
+                let part = DevicePart { after: after.to_owned(), ..first_part() };
+                store.reports().online_devices(claim, all(), part, online).await.map(drop)
             }
             "summary" => store.reports().summary(claim, online, report(query)).await.map(drop),
             "sales trend" => store.reports().sales_trend(claim, report(query)).await.map(drop),
