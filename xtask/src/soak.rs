@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::bench;
 use crate::database::Database;
@@ -93,6 +93,10 @@ fn console(orders: &str) -> Result<ExitCode> {
 /// The dashboards at a million orders of one year, and at more of ten years: at ten million, some
 /// 30 GB of disk, for the files of orders and the data made from them.
 fn growth(orders: &str) -> Result<ExitCode> {
+    ensure!(
+        orders.parse::<u64>().is_ok_and(|orders| orders > 1_000_000),
+        "`growth` compares with 1000000 orders: expected a larger number, not {orders:?}"
+    );
     let figures = root()?.join("target/bench/dashboards.json").display().to_string();
     let common = ["--dashboards-only", "--one-import", "--json"];
     bench::run(&[&common[..], &[figures.as_str()]].concat())?;
