@@ -209,7 +209,7 @@ pub const fn pay_amount_following(pay_end: Option<UnixMs>, total: Minor) -> Mino
 /// [`MINOR_MAX`].
 pub fn line_pay_amount_following(sale_price: Minor, count: i64) -> Option<Minor> {
     let amount = sale_price.0.checked_mul(count)?;
-    (amount.abs() <= MINOR_MAX).then_some(Minor(amount))
+    (amount.unsigned_abs() <= MINOR_MAX.unsigned_abs()).then_some(Minor(amount))
 }
 
 #[cfg(test)]
@@ -228,6 +228,6 @@ mod tests {
         let of = |price, count| line_pay_amount_following(Minor(price), count);
         assert_eq!(of(250, 3), Some(Minor(750)));
         assert_eq!(of(MINOR_MAX, 1), Some(Minor(MINOR_MAX)));
-        assert_eq!((of(MINOR_MAX, 2), of(i64::MAX, 2)), (None, None));
+        assert_eq!([of(MINOR_MAX, 2), of(i64::MAX, 2), of(i64::MIN, 1)], [None; 3]);
     }
 }
