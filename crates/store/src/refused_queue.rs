@@ -6,7 +6,7 @@ use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::{AccountNo, LoginName, Source, UnixMs};
 use serde::{Deserialize, Serialize};
 
-/// Maximum number of waiting requests, not counting those that could not be written.
+/// Maximum number of waiting requests; at most as many again could not be written.
 pub(crate) const WAITING_MAX: usize = 1_000;
 /// Maximum number of waiting requests without a proven account, so that guesses leave space for
 /// accounts.
@@ -114,10 +114,12 @@ impl RefusedQueue {
         std::mem::take(&mut self.lock().requests)
     }
 
-    /// Puts back requests that could not be written, before the others.
+    /// Puts back requests that could not be written, before the others. The newest ones beyond
+    /// twice the maximum are lost.
     pub(crate) fn put_back(&self, mut requests: Vec<RefusedRequest>) {
         let mut waiting = self.lock();
         requests.append(&mut waiting.requests);
+        waiting.dropped += requests.drain((2 * WAITING_MAX).min(requests.len())..).count() as u64;
         waiting.requests = requests;
     }
 }
@@ -185,6 +187,28 @@ mod tests {
         let shares: std::collections::BTreeSet<String> =
             (0..4_000).map(|at| share_of_sender(&Sender::Unknown, source(at))).collect();
         assert_eq!(u32::try_from(shares.len()).ok(), Some(SOURCE_SHARES));
+    }
+
+    /// More are refused while the store fails.
+    #[test]
+    fn requests_that_cannot_be_written_are_bounded() {
+        let queue = RefusedQueue::default();
+        let add_all = |attempt| {
+            for at in 0..WAITING_MAX {
+                let sender = Sender::Account(AccountNo(i64::try_from(at).unwrap()));
+                queue.add("id", UnixMs(attempt), sender, source(at), Exchange::default);
+            }
+        };
+        for attempt in 0..5 {
+            add_all(attempt);
+            let unwritten = queue.take();
+            assert!(unwritten.len() <= 2 * WAITING_MAX, "{} requests", unwritten.len());
+            assert_eq!(unwritten[0].at, UnixMs(0));
+            add_all(attempt);
+            queue.put_back(unwritten);
+        }
+        let left = u64::try_from(queue.take().len()).unwrap();
+        assert_eq!(left + queue.dropped(), 10 * u64::try_from(WAITING_MAX).unwrap());
     }
 
     #[test]
