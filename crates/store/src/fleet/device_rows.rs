@@ -90,8 +90,8 @@ statements! {
         on conflict (group_no) do nothing";
 }
 
-/// Writes devices, their aisles, the owners of new devices, and whether devices are listed. No
-/// order stream writes these rows.
+/// Writes devices, their aisles, the owners of new devices, whether devices are listed, and the
+/// versions of groups that own their first device, now or later. No order stream writes these rows.
 pub(super) async fn write(write: &Write<'_>, changes: &[ChangedDevice<'_>]) -> Result<(), Error> {
     let rows = changes.iter().filter(|device| device.has_new_row()).map(device_row);
     write.execute_each(&SET_DEVICES, rows, &[]).await?;
@@ -108,6 +108,9 @@ pub(super) async fn write(write: &Write<'_>, changes: &[ChangedDevice<'_>]) -> R
         device.groups.iter().map(|group| (*group, [device.code.into(), device.new.enabled.into()]))
     });
     execute_by_group(write, &SET_LISTED, listed, &[]).await?;
+    let added = with_owners(changes.iter()).flat_map(|(_, owners)| owners.added());
+    let groups: BTreeSet<GroupNo> = added.map(|(period, _)| period.group_no).collect();
+    write.execute_each(&OPEN_CHANGES, groups.iter().map(|group| [(*group).into()]), &[]).await?;
     add_owners(write, || changes.iter().filter(|device| device.old.is_none())).await
 }
 
@@ -171,9 +174,6 @@ where
             owners.added().map(move |(period, until)| (device, owners, period, until))
         })
     };
-    let groups: BTreeSet<GroupNo> = added().map(|(_, _, period, _)| period.group_no).collect();
-    let changes = groups.iter().map(|group| [(*group).into()]);
-    write.execute_each(&OPEN_CHANGES, changes, &[]).await?;
     let ledgers = added().map(|(device, owners, period, _)| {
         let since = owners.first_of(period.group_no).unwrap_or(period.since);
         [period.group_no.into(), device.code.into(), device.number.into(), since.into()]

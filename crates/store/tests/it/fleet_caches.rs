@@ -212,6 +212,24 @@ async fn no_version_is_given_twice() {
     assert!((3..=4).all(|at| given[0][at] != given[1][at]), "{given:?}");
 }
 
+/// Nor is the version of a group whose first device is one that moves.
+#[tokio::test]
+async fn the_first_move_to_a_group_gives_its_lists_a_version() {
+    let fixture = TestStore::with_fleet().await;
+    fixture.apply(Fleet { groups: vec![group("c")], ..Fleet::default() }).await.unwrap();
+    let mut given = Vec::new();
+    for _ in 0..2 {
+        fixture.apply(moved("d1", "c", Some(NOW.0 + 500))).await.unwrap();
+        given.push(list_versions(&fixture).pop());
+        fixture.apply(moved("d1", "a", None)).await.unwrap();
+        fixture.tamper(
+            "delete from group_changes
+            where group_no = (select group_no from groups where group_id = 'c')",
+        );
+    }
+    assert_ne!(given[0], given[1]);
+}
+
 /// Heartbeats take no lock of a group, which batches of orders need.
 #[tokio::test]
 async fn heartbeats_are_written_while_a_group_is_locked() {
