@@ -10,10 +10,10 @@ use crate::sql::statements;
 use crate::views::Reports;
 
 statements! {
-    /// The groups that have, had or will have a device.
-    GROUPS_OF_DEVICE(code) -> (DeviceNo, GroupNo) = "select distinct o.device_no, o.group_no
-        from devices d cross join device_owners o
-        where d.device_code = $code and o.device_no = d.device_no order by o.group_no";
+    /// The groups that have, had or will have a device, or keep orders of a period that was
+    /// replaced.
+    GROUPS_OF_DEVICE(code) -> (DeviceNo, GroupNo) = "select device_no, group_no from ledger
+        where device_code = $code order by group_no";
 }
 
 impl Reports<'_> {
@@ -28,9 +28,9 @@ impl Reports<'_> {
         days: (Day, Day),
     ) -> Result<Vec<(Day, String, Totals)>, Error> {
         let list = async move |read: &Read<'_>| {
-            let owners = read.all(&GROUPS_OF_DEVICE, &[code.as_str().into()]).await?;
+            let groups = read.all(&GROUPS_OF_DEVICE, &[code.as_str().into()]).await?;
             let mut sales = Vec::new();
-            for (device, group) in owners {
+            for (device, group) in groups {
                 let add = |day, currency: &str, totals| {
                     sales.push((day, currency.to_owned(), totals));
                 };

@@ -3,7 +3,7 @@
 
 use kiosque_model::fleet::Fleet;
 use kiosque_model::order::Order;
-use kiosque_model::{ActedBy, DeviceCode, PageRequest, Refusal, UnixMs};
+use kiosque_model::{ActedBy, Day, DeviceCode, PageRequest, Refusal, UnixMs};
 use kiosque_store::{
     DashboardQuery, DeleteError, DeviceOrders, DeviceQuery, History, Incoming, OnlineSince,
     OrderFilter, OrderOutcome, OrderPage, OrderQuery, Refused, Span,
@@ -157,7 +157,13 @@ async fn a_group_sees_the_orders_of_a_move_at_once() {
     fixture.receive_new(vec![sold(order("ahead", "d1", AHEAD), sale)]).await;
     let all = ["ahead", "ahead", "ahead", "ahead", "0 devices", "1 sold"];
     assert_eq!(seen(&fixture, "d1").await, all);
+    let days = async || {
+        let (code, day) = (DeviceCode::parse("d1").unwrap(), Day(AHEAD.div_euclid(24 * HOUR_MS)));
+        fixture.store.reports().device_days(code, (day, day)).await.unwrap().len()
+    };
+    assert_eq!(days().await, 1);
     fixture.apply(moved("a", None)).await.unwrap();
     assert_eq!(seen(&fixture, "d1").await, all);
+    assert_eq!(days().await, 1, "the operator sees its sales as well");
     assert_eq!(seen(&fixture, "d2").await, ["out of scope"; 6]);
 }
