@@ -89,7 +89,8 @@ impl Reports<'_> {
         };
         let (scope, days, (devices, counts)) =
             self.sales_by_day(&claim, &query, range.as_ref(), about).await?;
-        if self.known_online(scope.group(), online, now).is_none() {
+        // A count that was known has no devices, and keeps its age.
+        if counts.devices > 0 {
             let count =
                 OnlineCount { counted_at: now, since: online, online: counts.online_devices };
             let key = Key::Online(scope.group());

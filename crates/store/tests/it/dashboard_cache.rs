@@ -171,6 +171,31 @@ async fn heartbeats_invalidate_the_cache() {
     watched.sees("a heartbeat that another process wrote").await;
 }
 
+/// DASH-28: a count is as old as it was for the request that used it, also if another request
+/// replaces it meanwhile.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_count_that_was_used_keeps_its_age() {
+    let fixture = TestStore::with_fleet().await;
+    let session = fixture.log_in("ops").await.unwrap();
+    for round in 0..50 {
+        let counted_at = NOW.plus_ms(round * 10_000);
+        let gone_after = beat("d1", counted_at.plus_ms(-ONLINE_WINDOW_MS));
+        fixture.store.intake().record_heartbeats(vec![gone_after]).await.unwrap();
+        let online = |age| {
+            let (store, session) = (fixture.store.clone(), session.clone());
+            let now = counted_at.plus_ms(age);
+            async move { answers(&store, &session, now, (0, 0)).await.0.online_devices }
+        };
+        assert_eq!(online(0).await, 1);
+        let counted_again = tokio::spawn(online(1_000));
+        while !counted_again.is_finished() {
+            online(999).await;
+        }
+        assert_eq!(counted_again.await.unwrap(), 0);
+        assert_eq!(online(1_500).await, 0, "round {round}");
+    }
+}
+
 #[tokio::test]
 async fn other_ranges_are_not_answered_from_this_cache_entry() {
     let watched = Watched::new().await;
