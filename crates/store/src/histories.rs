@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use kiosque_model::{GroupNo, HistoryId};
 use sha2::{Digest, Sha256};
 
-use crate::db::Write;
+use crate::db::{Bound, Reading, Write};
 use crate::error::Error;
 use crate::sql::{row, statements};
 
@@ -72,14 +72,8 @@ impl Opening {
 
 impl ChangeCounter {
     /// Reads the change numbers of a group that is locked.
-    pub(crate) async fn read(
-        write: &Write<'_>,
-        group: GroupNo,
-        history: HistoryId,
-    ) -> Result<ChangeCounter, Error> {
-        let params = [group.into(), history.into()];
-        let counter = write.one(&COUNTER, &params).await?;
-        counter.ok_or_else(|| Error::Data(format!("group {} has no change counter", group.0)))
+    pub(crate) fn read(group: GroupNo, history: HistoryId) -> Reading<Option<ChangeCounter>> {
+        Bound::new(&COUNTER, [group.into(), history.into()]).one()
     }
 
     /// Stores a later last change number, and begins the history before the first of the changes

@@ -195,7 +195,7 @@ struct BatchWriter<'a> {
     zone: &'a Zone,
     /// The history that the changes begin, unless an earlier batch has begun it.
     history: HistoryId,
-    dictionaries: &'a Dictionaries,
+    dictionaries: &'a Arc<Dictionaries>,
 }
 
 impl BatchWriter<'_> {

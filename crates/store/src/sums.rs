@@ -11,9 +11,9 @@ use kiosque_model::sales::{Sale, Totals};
 use kiosque_model::{Currency, Day, DeviceNo, GroupNo, UnixMs, Zone};
 use tokio::try_join;
 
-use crate::db::Write;
+use crate::db::{Bound, Reading, Write};
 use crate::error::Error;
-use crate::sql::{Value, row, statements};
+use crate::sql::{Row, Value, row, statements};
 use device_block::{BlockSums, StoredBlock, block_of};
 
 row! {
@@ -117,19 +117,19 @@ pub(crate) const NO_SALE: UnixMs = UnixMs(i64::MIN);
 impl Sums {
     /// Reads the rows that sales will change. Others are read when they are written, which takes
     /// one more round trip.
-    pub(crate) async fn read_stored<'s>(
-        &mut self,
-        write: &Write<'_>,
+    pub(crate) fn of_stored<'s>(
         group: GroupNo,
         zone: &Zone,
         sales: impl Iterator<Item = (DeviceNo, &'s Sale)>,
-    ) -> Result<(), Error> {
+    ) -> Reading<Sums> {
+        let mut sums = Sums::default();
         let keys = sales.map(|(device, sale)| {
-            let day = self.day_of(zone, sale.at);
+            let day = sums.day_of(zone, sale.at);
             BlockDay { day, block: block_of(device), currency: sale.currency.code() }
         });
         let keys = keys.collect();
-        self.read(write, group, keys).await
+        let rows = sums.unread(keys);
+        Bound::new(&DEVICES, [group.into()]).with_rows(rows).fold(sums, Sums::add_stored)
     }
 
     /// Reads the rows that were not read before.
@@ -137,22 +137,26 @@ impl Sums {
         &mut self,
         write: &Write<'_>,
         group: GroupNo,
-        mut keys: BTreeSet<BlockDay>,
+        keys: BTreeSet<BlockDay>,
     ) -> Result<(), Error> {
+        let rows = self.unread(keys);
+        write.each_of(&DEVICES, &rows, &[group.into()], |row| self.add_stored(row)).await
+    }
+
+    /// Returns the keys that were not read before, as the rows of a bulk statement. Those without a
+    /// row count as read.
+    fn unread(&mut self, mut keys: BTreeSet<BlockDay>) -> Vec<[Value<'static>; 3]> {
         keys.retain(|key| !self.stored.contains_key(key));
-        let rows: Vec<_> = keys.iter().map(|key| key.values()).collect();
         self.stored.extend(keys.iter().map(|key| (*key, StoredBlock::default())));
-        write
-            .each_of(&DEVICES, &rows, &[group.into()], |row| {
-                let BlockRow { day, device_block: block, currency, devices, products } =
-                    row.read()?;
-                let currency = Currency::parse(currency)?.code();
-                let (devices, products) = (devices.to_owned(), products.to_owned());
-                let stored = StoredBlock { devices, products };
-                self.stored.insert(BlockDay { day, block, currency }, stored);
-                Ok(())
-            })
-            .await
+        keys.iter().map(BlockDay::values).collect()
+    }
+
+    fn add_stored(&mut self, row: &Row<'_>) -> Result<(), Error> {
+        let BlockRow { day, device_block: block, currency, devices, products } = row.read()?;
+        let currency = Currency::parse(currency)?.code();
+        let stored = StoredBlock { devices: devices.to_owned(), products: products.to_owned() };
+        self.stored.insert(BlockDay { day, block, currency }, stored);
+        Ok(())
     }
 
     /// Adds a sale to the sums of its day, its device and its goods, multiplied by `times`: 1 adds

@@ -22,8 +22,11 @@ impl Bound {
     }
 
     /// Binds the rows of a bulk statement.
-    pub(crate) fn with_rows<'v>(self, rows: impl IntoIterator<Item = Vec<Value<'v>>>) -> Bound {
-        let owned = |row: Vec<Value<'_>>| row.into_iter().map(Value::into_owned).collect();
+    pub(crate) fn with_rows<'v, R: IntoIterator<Item = Value<'v>>>(
+        self,
+        rows: impl IntoIterator<Item = R>,
+    ) -> Bound {
+        let owned = |row: R| row.into_iter().map(Value::into_owned).collect();
         Bound { rows: rows.into_iter().map(owned).collect(), ..self }
     }
 
@@ -189,14 +192,29 @@ pub(crate) trait CheckedRead: Send {
 }
 
 impl Read<'_> {
-    /// Reads several statements, which are sent together, for the operator, who has no session.
+    /// Reads several statements, which are sent together.
     pub(crate) async fn together<R: Readings>(&self, readings: R) -> Result<R::Rows, Error> {
+        self.in_unions(readings, 1).await
+    }
+
+    /// Reads several statements about one group; on PostgreSQL, they run as one.
+    pub(crate) async fn as_one<R: Readings>(&self, readings: R) -> Result<R::Rows, Error> {
+        self.in_unions(readings, usize::MAX).await
+    }
+
+    /// Reads several statements; on PostgreSQL, up to `union_max` of them run as one.
+    async fn in_unions<R: Readings>(
+        &self,
+        readings: R,
+        union_max: usize,
+    ) -> Result<R::Rows, Error> {
         self.faults.check()?;
         let mut reading = readings.into_one();
         let statements = reading.take_statements();
         match &self.of_engine {
             ReadOf::Postgres(transaction) => {
-                transaction.together(&statements, |at, row| reading.add(at, row)).await?;
+                let add = |at, row: &Row<'_>| reading.add(at, row);
+                transaction.together(&statements, union_max, add).await?;
             }
             ReadOf::Sqlite(snapshot) => {
                 for (at, bound) in statements.iter().enumerate() {

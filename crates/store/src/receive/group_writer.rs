@@ -13,6 +13,7 @@ use super::order_state::{DamagedOrders, OrderState, WriteKind, refuse_large};
 use super::{BatchWriter, OrderOutcome, OwnedOrder, Position, reject};
 use crate::accounts::group_id;
 use crate::cooperative::yield_if_due;
+use crate::db::Bound;
 use crate::error::Error;
 use crate::histories::ChangeCounter;
 use crate::orders::blocks::{ChangedBlocks, blocked_seq};
@@ -87,44 +88,35 @@ impl<'a> GroupWriter<'a> {
         group: GroupNo,
         orders: &[OwnedOrder<'a>],
     ) -> Result<GroupWriter<'a>, Error> {
-        let write = batch.write;
-        let of_group = [group.into()];
         let ids = distinct(orders.iter().map(|one| one.order.order_id.as_str()));
         let numbers = orders.iter().filter_map(|one| one.order.trade_no_in.as_ref());
         let numbers = distinct(numbers.map(TradeNo::as_str));
         let codes = distinct(orders.iter().map(|one| one.order.device_code.as_str()));
-        let mut stored = HashMap::with_capacity(orders.len());
-        let mut damaged = DamagedOrders::default();
-        let mut ledgers = BTreeMap::new();
-        let mut sums = Sums::default();
         let sales =
             orders.iter().filter_map(|one| Some((one.ownership.device, one.order.sale.as_ref()?)));
-        let ((), holders, (), counter, ()) = try_join!(
-            biased;
-            order_row::read_orders(write, group, &ids, |id, order| {
-                let state = damaged.unless_damaged(id, order, batch.dictionaries)?;
-                stored.extend(state.map(|state| (Cow::Owned(id.to_owned()), state)));
-                Ok(())
-            }),
-            write.all_of(&HOLDERS, &numbers, &of_group),
-            write.each_of(&LEDGERS, &codes, &of_group, |row| {
-                let LedgerRow { device_code: code, device_no, last_seq, blocked_seq } = row.read()?;
-                let (active_ms, last_change_no) = (None, 0);
-                let ledger = Ledger { code, last_seq, blocked_seq, active_ms, last_change_no };
-                ledgers.insert(device_no, ledger);
-                Ok(())
-            }),
-            ChangeCounter::read(write, group, batch.history),
-            sums.read_stored(write, group, batch.zone, sales),
-        )?;
+        let stored = order_row::stored_orders(group, ids, batch.dictionaries);
+        let holders = Bound::new(&HOLDERS, [group.into()]).with_rows(numbers).all();
+        let ledgers = Bound::new(&LEDGERS, [group.into()]).with_rows(codes).all();
+        let counter = ChangeCounter::read(group, batch.history);
+        let sums = Sums::of_stored(group, batch.zone, sales);
+        let ((stored, holders), (ledgers, (counter, sums))) =
+            batch.write.as_one(((stored, holders), (ledgers, (counter, sums)))).await?;
+        let holders: Vec<(String, Option<String>)> = holders;
+        let ledgers = ledgers.into_iter().map(|ledger: LedgerRow| {
+            let LedgerRow { device_code: code, device_no, last_seq, blocked_seq } = ledger;
+            let (active_ms, last_change_no) = (None, 0);
+            (device_no, Ledger { code, last_seq, blocked_seq, active_ms, last_change_no })
+        });
+        let no_counter = || Error::Data(format!("group {} has no change counter", group.0));
+        let counter: ChangeCounter = counter.ok_or_else(no_counter)?;
         Ok(GroupWriter {
             batch,
             group,
-            orders: stored,
-            damaged,
+            orders: stored.orders,
+            damaged: stored.damaged,
             holders: holders.into_iter().collect(),
             cleared: Vec::new(),
-            ledgers,
+            ledgers: ledgers.collect(),
             blocks: ChangedBlocks::default(),
             last_change: counter.last_change_no,
             counter,

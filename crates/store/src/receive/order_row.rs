@@ -1,10 +1,15 @@
 //! The statements by which a batch reads and writes orders.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use kiosque_model::GroupNo;
 
-use super::order_state::WriteKind;
-use crate::db::{Read, Write};
+use super::order_state::{DamagedOrders, OrderState, WriteKind};
+use crate::db::{Bound, Reading, Write};
 use crate::error::Error;
+use crate::record::dictionaries::Dictionaries;
 use crate::record::stored::{StoredOrder, order_columns};
 use crate::sql::{Row, Value, statements};
 
@@ -32,22 +37,31 @@ statements! {
             and orders.seq = r.seq and orders.order_id = r.order_id";
 }
 
-/// Visits the stored orders of a group that have one of the ids, each with this id, or with the
-/// error if its columns cannot be read.
-pub(super) async fn read_orders(
-    read: &Read<'_>,
+/// The stored orders of a batch, by id.
+#[derive(Default)]
+pub(super) struct StoredOrders {
+    pub(super) orders: HashMap<Cow<'static, str>, OrderState<'static>>,
+    pub(super) damaged: DamagedOrders,
+}
+
+/// Reads the stored orders of a group that have one of the ids.
+pub(super) fn stored_orders(
     group: GroupNo,
-    ids: &[[Value<'_>; 1]],
-    mut visit: impl FnMut(&str, Result<StoredOrder<'_>, Error>) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let visit = |row: &Row<'_>| match row.read() {
-        Ok((asked_id, order)) => visit(asked_id, Ok(order)),
-        Err(error) => {
-            let asked_id: &str = row.read()?;
-            visit(asked_id, Err(error))
-        }
-    };
-    read.each_of(&STORED_ORDERS, ids, &[group.into()], visit).await
+    ids: Vec<[Value<'_>; 1]>,
+    dictionaries: &Arc<Dictionaries>,
+) -> Reading<StoredOrders> {
+    let dictionaries = Arc::clone(dictionaries);
+    let stored = Bound::new(&STORED_ORDERS, [group.into()]).with_rows(ids);
+    stored.fold(StoredOrders::default(), move |stored: &mut StoredOrders, row: &Row<'_>| {
+        // The columns of a damaged order may be unreadable.
+        let (id, order) = match row.read() {
+            Ok((id, order)) => (id, Ok(order)),
+            Err(error) => (row.read()?, Err(error)),
+        };
+        let state = stored.damaged.unless_damaged(id, order, &dictionaries)?;
+        stored.orders.extend(state.map(|state| (Cow::Owned(id.to_owned()), state)));
+        Ok(())
+    })
 }
 
 /// Inserts or updates orders of a group. The position and the id of an order never change.

@@ -117,7 +117,10 @@ fn params_of<'a>(
 
 impl Union {
     /// Returns the position of the statement of a row, and the columns of that statement.
-    fn part<'r>(&'r self, row: &'r tokio_postgres::Row) -> Result<(usize, Row<'r>), Error> {
+    pub(super) fn part<'r>(
+        &'r self,
+        row: &'r tokio_postgres::Row,
+    ) -> Result<(usize, Row<'r>), Error> {
         if self.columns.is_empty() {
             return Ok((0, Row::Postgres(row, None)));
         }
@@ -129,7 +132,7 @@ impl Union {
 
 impl Connection {
     /// Returns statements as one, prepared; this connection prepares each union once.
-    async fn union(&self, parts: &[&Bound]) -> Result<Arc<Union>, Error> {
+    pub(super) async fn union(&self, parts: &[&Bound]) -> Result<Arc<Union>, Error> {
         if let [only] = parts {
             let statement = self.statement(only.sql).await?;
             return Ok(Arc::new(Union { statement, columns: vec![] }));

@@ -40,7 +40,7 @@ pub(super) enum Access<'a> {
 /// Visits a row. Its type is erased, so that the code that reads rows is generated once.
 type Visit<'a> = dyn FnMut(tokio_postgres::Row) -> Result<(), Error> + 'a;
 /// Visits a row of a statement, which is given by its position.
-type VisitOf<'a> = dyn FnMut(usize, tokio_postgres::Row) -> Result<(), Error> + 'a;
+type VisitOf<'a> = dyn FnMut(usize, &Row<'_>) -> Result<(), Error> + 'a;
 
 /// Maximum number of statements that are sent together. The answers to them are buffered.
 const TOGETHER_MAX: usize = 10_000;
@@ -93,23 +93,29 @@ impl Transaction<'_> {
     }
 
     /// Visits the rows of several statements, each with the position of its statement. They are
-    /// sent together, a bounded number at a time.
+    /// sent together, a bounded number at a time; up to `union_max` of them run as one.
     pub(crate) async fn together(
         &self,
         statements: &[Bound],
+        union_max: usize,
         mut visit: impl FnMut(usize, &Row<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let visit: &mut VisitOf<'_> = &mut |at, row| visit(at, &Row::Postgres(&row, None));
+        let visit: &mut VisitOf<'_> = &mut visit;
         self.within(async {
             let _turn = self.turn().await;
-            for (chunk, statements) in statements.chunks(TOGETHER_MAX).enumerate() {
+            let mut before = 0;
+            for statements in statements.chunks(TOGETHER_MAX) {
                 let statements: Vec<&Bound> = statements.iter().collect();
-                let sent = send_together(self.connection, statements.chunks(1)).await?;
-                for (at, sent) in (chunk * TOGETHER_MAX..).zip(sent) {
+                let unions = statements.chunks(union_max);
+                let sent = send_together(self.connection, unions.clone()).await?;
+                for (statements, sent) in unions.zip(sent) {
+                    let union = self.connection.union(statements).await?;
                     let mut rows = pin!(answered(Some(sent)).await?);
                     while let Some(row) = rows.try_next().await? {
-                        visit(at, row)?;
+                        let (at, row) = union.part(&row)?;
+                        visit(before + at, &row)?;
                     }
+                    before += statements.len();
                 }
             }
             Ok(())
