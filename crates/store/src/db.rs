@@ -14,7 +14,7 @@ mod sqlite;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kiosque_model::{AccountNo, UnixMs};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -68,20 +68,47 @@ impl Db {
     }
 
     /// Reads for an account, behind a check, in one snapshot; on Citus in one after the check. The
-    /// read starts where it is cheapest, with a budget of work: on the calling thread for SQLite,
-    /// on a shared connection for PostgreSQL. If the budget is spent, `again` returns the read to
-    /// start over, as a long one, under a permit of the account; it is returned once it has its
-    /// rows.
-    pub(crate) async fn read_checked<R: CheckedRead + 'static>(
+    /// read begins where it is cheapest, with a budget of work: on the calling thread for SQLite,
+    /// on a shared connection for PostgreSQL. If the budget is spent, it begins again, without one,
+    /// under a permit of the account: on the blocking pool or on a separate connection.
+    pub(crate) async fn read_checked<T: Send + 'static>(
         &self,
         account: AccountNo,
-        read: &mut dyn CheckedRead,
-        again: impl FnOnce() -> R,
-    ) -> Result<Option<R>, Refused> {
-        match self {
-            Db::Sqlite(sqlite) => sqlite.read_checked(account, read, again).await,
+        read: impl Fn() -> CheckedRead<T>,
+    ) -> Result<T, Refused> {
+        let began = Instant::now();
+        let mut first = read();
+        let short = match self {
+            Db::Sqlite(sqlite) => sqlite.read_short(&mut first),
             // Boxed: this future is ten times as large as the rest of a request, and moves with it.
-            Db::Postgres(postgres) => Box::pin(postgres.read_checked(account, read, again)).await,
+            Db::Postgres(postgres) => {
+                Box::pin(postgres.read_short(&mut first, account, began)).await
+            }
+        };
+        let ended = match short {
+            Err(Refused::Store(error @ (Error::TooMuchWork(_) | Error::Busy(_)))) => error,
+            done => return done.map(|()| first.answer),
+        };
+        let (permits, wait) = match self {
+            Db::Sqlite(sqlite) => (&sqlite.long_read_permits, sqlite.wait),
+            Db::Postgres(postgres) => (&postgres.long_read_permits, postgres.wait),
+        };
+        // Includes the wait for a permit.
+        let ends = began + wait;
+        let long = async {
+            let permit = permits.acquire(account, ends).await?;
+            match self {
+                Db::Sqlite(sqlite) => sqlite.read_long(permit, ends, read()).await,
+                Db::Postgres(postgres) => Box::pin(postgres.read_long(permit, ends, read())).await,
+            }
+        };
+        match long.await {
+            // A request for less waits for the lock as well. While one is held, other reads that
+            // wait for it have the permits of the account.
+            Err(Refused::Store(Error::TooMuchWork(_))) if matches!(ended, Error::Busy(_)) => {
+                Err(ended.into())
+            }
+            long => long,
         }
     }
 

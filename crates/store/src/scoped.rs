@@ -7,17 +7,13 @@
 
 mod unproven;
 
-use std::ops::ControlFlow;
-
-use kiosque_model::{
-    AccountNo, Claim, GroupId, GroupNo, Refusal, Scope, Session, SessionRow, UnixMs,
-};
+use kiosque_model::{AccountNo, Claim, GroupNo, Refusal, Scope, Session, SessionRow, UnixMs};
 
 use crate::db::{Bound, CheckedRead, Readings, Write};
 use crate::dictionaries;
-use crate::error::{Error, Refused};
+use crate::error::Refused;
 use crate::hints::GroupFilter;
-use crate::sql::{Row, Value, row, statements};
+use crate::sql::{Value, row, statements};
 use crate::state::State;
 use crate::views::Sessions;
 pub use unproven::Unproven;
@@ -68,55 +64,6 @@ impl HintedGroup {
 impl From<HintedGroup> for Value<'_> {
     fn from(group: HintedGroup) -> Self {
         group.0.into()
-    }
-}
-
-/// A read within one group, and the claim of its caller.
-struct ScopedRead<R> {
-    claim: Claim,
-    /// The caller requests this group instead of the selected one.
-    filter: Option<GroupFilter>,
-    /// What the check proves.
-    scope: Option<Scope>,
-    rows: Unproven<R>,
-}
-
-impl<R> ScopedRead<R> {
-    fn filtered_id(&self) -> Option<&GroupId> {
-        self.filter.as_ref()?.as_ref().ok()
-    }
-}
-
-impl<R: Send> CheckedRead for ScopedRead<R> {
-    fn take_statements(&mut self) -> (Bound, Vec<Bound>) {
-        let account = self.claim.token.account_hint().into();
-        let check = match self.filtered_id() {
-            None => Bound::new(&SESSION, [account]),
-            Some(group) => Bound::new(&SESSION_AND_GROUP, [account, group.as_str().into()]),
-        };
-        (check, self.rows.take_statements())
-    }
-
-    fn prove(&mut self, row: Option<&Row<'_>>) -> Result<ControlFlow<()>, Refused> {
-        let row = row.ok_or(Refusal::TokenInvalid)?;
-        let (session, filtered_group) = match self.filtered_id() {
-            None => (row.read()?, None),
-            Some(_) => row.read()?,
-        };
-        let session = Session::prove(&self.claim, &session)?;
-        let selected = Scope::selected(&session).ok_or(Refusal::GroupClosed)?;
-        let scope = match self.filter {
-            None => selected,
-            // The selected group stays selected (SCOPE-2).
-            Some(_) => selected.narrowed(filtered_group.ok_or(Refusal::OutOfScope)?),
-        };
-        self.scope = Some(scope);
-        let is_hinted = self.rows.group() == scope.group();
-        Ok(if is_hinted { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
-    }
-
-    fn add(&mut self, statement: usize, row: &Row<'_>) -> Result<(), Error> {
-        self.rows.add(statement, row)
     }
 }
 
@@ -179,7 +126,7 @@ async fn read_scoped<R: Readings>(
     };
     loop {
         let (scope, rows) = check_and_read(state, claim, filter, group, readings).await?;
-        if let Some(rows) = rows.open(scope) {
+        if let Some(rows) = rows {
             return Ok((scope, rows));
         }
         // The hint was wrong: the session row has another group than its token, or the id of the
@@ -204,31 +151,35 @@ pub(crate) fn presumed_group(
     }
 }
 
-/// Proves the caller, and reads about a group if it is the caller's.
+/// Proves the caller, and reads about a group. The rows are `None` if it is not the caller's.
 async fn check_and_read<R: Readings>(
     state: &State,
     claim: &Claim,
     filter: Option<&GroupFilter>,
     group: GroupNo,
     readings: impl Fn(HintedGroup) -> R,
-) -> Result<(Scope, Unproven<R::Rows>), Refused> {
+) -> Result<(Scope, Option<R::Rows>), Refused> {
     let account = claim.token.account_hint();
-    let read = || ScopedRead {
-        claim: claim.clone(),
-        filter: filter.cloned(),
-        scope: None,
-        rows: Unproven::new(group, readings(HintedGroup(group)).into_one()),
+    let read = || {
+        let mut reading = readings(HintedGroup(group)).into_one();
+        let check = match filter {
+            Some(Ok(group)) => {
+                Bound::new(&SESSION_AND_GROUP, [account.into(), group.as_str().into()])
+            }
+            None | Some(Err(_)) => Bound::new(&SESSION, [account.into()]),
+        };
+        let mut statements = reading.take_statements();
+        statements.insert(0, check);
+        let answer = Unproven::new(claim.clone(), filter.cloned(), group, reading);
+        CheckedRead { statements, answer, visit: Unproven::add }
     };
-    let mut first = read();
-    let again = state.db.read_checked(account, &mut first, read).await;
-    let again = again.inspect_err(|refused| match filter {
+    let answer = state.db.read_checked(account, read).await.and_then(Unproven::open);
+    answer.inspect_err(|refused| match filter {
         Some(filter) if matches!(refused, Refused::Refusal(Refusal::OutOfScope)) => {
             state.proven_before.forget_group(account, filter);
         }
         _ => state.proven_before.forget_refused(&claim.token, refused),
-    })?;
-    let ScopedRead { scope, rows, .. } = again.unwrap_or(first);
-    Ok((scope.ok_or(Error::Gone)?, rows))
+    })
 }
 
 /// Returns the session that a claim proves, in a transaction that changes it.

@@ -57,12 +57,12 @@ pub(crate) struct Postgres {
     address: Arc<Address>,
     /// The runtime that drives the connections.
     runtime: Handle,
-    wait: Duration,
+    pub(super) wait: Duration,
     single: Vec<Slot>,
     short: Vec<Slot>,
     /// One slot for each permit for a long read.
     long: Vec<Slot>,
-    long_read_permits: ReadPermits,
+    pub(super) long_read_permits: ReadPermits,
     /// Permits to use a connection of the pool.
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,

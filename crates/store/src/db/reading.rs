@@ -179,16 +179,15 @@ impl<A: Readings, B: Readings> Readings for (A, B) {
     }
 }
 
-/// An authorization check, and the readings that follow it in its snapshot.
-pub(crate) trait CheckedRead: Send {
-    /// Moves out the check, which returns at most one row, and the statements.
-    fn take_statements(&mut self) -> (Bound, Vec<Bound>);
-
-    /// Proves the caller with the row of the check. `Break` leaves the statements unread.
-    fn prove(&mut self, row: Option<&Row<'_>>) -> Result<ControlFlow<()>, Refused>;
-
-    /// Adds a row of a statement, which is given by its position.
-    fn add(&mut self, statement: usize, row: &Row<'_>) -> Result<(), Error>;
+/// An authorization check, the statements that follow it in its snapshot, and the answer, to which
+/// their rows are added.
+pub(crate) struct CheckedRead<T> {
+    /// The check, which returns at most one row, and then the statements.
+    pub(crate) statements: Vec<Bound>,
+    pub(crate) answer: T,
+    /// Adds a row of a statement, which is given by its position. The statements are only read
+    /// after the row of the check, unless visiting it returns `Break`.
+    pub(crate) visit: fn(&mut T, usize, &Row<'_>) -> Result<ControlFlow<()>, Refused>,
 }
 
 impl Read<'_> {

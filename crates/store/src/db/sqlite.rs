@@ -16,7 +16,6 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use kiosque_locks::lock_ignoring_poison;
-use kiosque_model::AccountNo;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use tokio::runtime::Handle;
@@ -24,7 +23,7 @@ use tokio::sync::Semaphore;
 
 use super::erased::{Ask, Done, on_blocking_pool};
 use super::faults::Faults;
-use super::read_permits::ReadPermits;
+use super::read_permits::{ReadPermit, ReadPermits};
 use super::{Changes, CheckedRead, Deadline, ONE_ROW, OpenOptions, Read, ReadOf, permit};
 use crate::error::{Error, Refused};
 use crate::sql::{Row, Sql, Value};
@@ -52,7 +51,7 @@ const DAMAGE_CHECK_MAX: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub(crate) struct Sqlite {
-    wait: Duration,
+    pub(super) wait: Duration,
     /// The permit to write: first come, first served.
     write_permit: Arc<Semaphore>,
     writer: Mutex<Connection>,
@@ -60,7 +59,7 @@ pub(crate) struct Sqlite {
     pub(super) dry_run: Option<DryRun>,
     readers: Readers,
     /// Permits for long reads of accounts, which run on the blocking pool.
-    long_read_permits: ReadPermits,
+    pub(super) long_read_permits: ReadPermits,
     /// Permits for other reads there.
     long_permits: Arc<Semaphore>,
     /// The readers of both.
@@ -112,35 +111,31 @@ impl Sqlite {
         })
     }
 
-    /// Reads behind a check in one snapshot: on the calling thread, or once its budget is spent,
-    /// again on the blocking pool, a few at a time. Switching threads costs a short read more than
-    /// its statements.
-    pub(super) async fn read_checked<R: CheckedRead + 'static>(
+    /// Reads behind a check in one snapshot on the calling thread, within the budget for it.
+    /// Switching threads costs a short read more than its statements.
+    pub(super) fn read_short<T>(&self, read: &mut CheckedRead<T>) -> Result<(), Refused> {
+        Budget::INLINE.limit(|| self.run_checked(&self.readers, read))
+    }
+
+    /// Reads behind a check in one snapshot on the blocking pool.
+    pub(super) async fn read_long<T: Send + 'static>(
         self: &Arc<Self>,
-        account: AccountNo,
-        read: &mut dyn CheckedRead,
-        again: impl FnOnce() -> R,
-    ) -> Result<Option<R>, Refused> {
-        let ends = Instant::now() + self.wait;
-        match Budget::INLINE.limit(|| self.run_checked(&self.readers, read)) {
-            Err(Refused::Store(Error::TooMuchWork(_))) => {}
-            done => return done.map(|()| None),
-        }
-        // `ends` includes the wait for a permit.
-        let permit = self.long_read_permits.acquire(account, ends).await?;
+        permit: ReadPermit,
+        ends: Instant,
+        mut read: CheckedRead<T>,
+    ) -> Result<T, Refused> {
         let sqlite = Arc::clone(self);
-        let mut read = again();
         on_blocking_pool(move || {
             // The work holds the permit, because it continues when its caller is gone.
             let _permit = permit;
             let long = || sqlite.run_checked(&sqlite.long_readers, &mut read);
             Budget::Until(ends).limit(long)?;
-            Ok(Some(read))
+            Ok(read.answer)
         })
         .await
     }
 
-    fn run_checked(&self, readers: &Readers, read: &mut dyn CheckedRead) -> Result<(), Refused> {
+    fn run_checked<T>(&self, readers: &Readers, read: &mut CheckedRead<T>) -> Result<(), Refused> {
         let ran = self.with_reader(readers, |connection| run_checked(connection, read));
         ran.map_err(|refused| match refused {
             Refused::Store(error) => Refused::Store(self.files.explain(error)),
@@ -303,9 +298,10 @@ fn configured(connection: Connection, wait: Duration) -> Result<Connection, Erro
     Ok(connection)
 }
 
-/// Runs the statements of a read, unless its check refuses the caller.
-fn run_checked(connection: &Connection, read: &mut dyn CheckedRead) -> Result<(), Refused> {
-    let (check, statements) = read.take_statements();
+/// Runs a check and the statements behind it, unless it does not prove the caller.
+fn run_checked<T>(connection: &Connection, read: &mut CheckedRead<T>) -> Result<(), Refused> {
+    let CheckedRead { statements, answer, visit } = read;
+    let [check, statements @ ..] = &statements[..] else { return Err(Error::Gone.into()) };
     let mut statement = connection.prepare_cached(check.sql.for_sqlite()?).map_err(Error::from)?;
     let params = rusqlite::params_from_iter(&check.params);
     let mut row = statement.query(params).map_err(Error::from)?;
@@ -313,16 +309,17 @@ fn run_checked(connection: &Connection, read: &mut dyn CheckedRead) -> Result<()
     // the snapshot open for the others: a transaction would take two more statements.
     let proved = row.next().map_err(Error::from)?;
     closed::check(connection)?;
-    if read.prove(proved.map(Row::Sqlite).as_ref())?.is_break() {
+    let Some(proved) = proved else { return Ok(()) };
+    if visit(answer, 0, &Row::Sqlite(proved))?.is_break() {
         return Ok(());
     }
-    for (at, bound) in statements.iter().enumerate() {
+    for (at, bound) in (1..).zip(statements) {
         let rows = bound.rows.iter().map(Vec::as_slice);
         each_of(connection, bound.sql, rows, &bound.params, |row| {
             if let Row::Sqlite(row) = row {
                 budget::spend_row(row)?;
             }
-            read.add(at, row)
+            visit(answer, at, row).map(drop)
         })?;
     }
     Ok(())
@@ -335,17 +332,18 @@ fn run_alone(connection: &Connection, text: &str) -> Result<(), Error> {
 }
 
 /// Visits the rows of a statement for each of the bulk rows in turn.
-fn each_of<'r, 'v: 'r>(
+fn each_of<'r, 'v: 'r, E: From<Error>>(
     connection: &Connection,
     sql: &'static Sql,
     rows: impl Iterator<Item = &'r [Value<'v>]>,
     params: &'r [Value<'v>],
-    mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let mut statement = connection.prepare_cached(sql.for_sqlite()?)?;
+    mut visit: impl FnMut(&Row<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut statement = connection.prepare_cached(sql.for_sqlite()?).map_err(Error::from)?;
     for row in rows {
-        let mut found = statement.query(rusqlite::params_from_iter(row.iter().chain(params)))?;
-        while let Some(row) = found.next()? {
+        let params = rusqlite::params_from_iter(row.iter().chain(params));
+        let mut found = statement.query(params).map_err(Error::from)?;
+        while let Some(row) = found.next().map_err(Error::from)? {
             visit(&Row::Sqlite(row))?;
         }
     }

@@ -1,9 +1,12 @@
 //! Rows that are read before their caller is proven.
 
-use kiosque_model::{GroupNo, Scope};
+use std::ops::ControlFlow;
 
-use crate::db::{Bound, Reading};
-use crate::error::Error;
+use kiosque_model::{Claim, GroupNo, Refusal, Scope, Session, SessionRow};
+
+use crate::db::Reading;
+use crate::error::Refused;
+use crate::hints::GroupFilter;
 use crate::sql::Row;
 
 /// The rows of a group that the caller specified. Only the scope of that group opens them.
@@ -36,29 +39,59 @@ use crate::sql::Row;
 /// }
 /// ```
 pub struct Unproven<R> {
+    claim: Claim,
+    /// The caller requests this group instead of the selected one.
+    filter: Option<GroupFilter>,
     group: GroupNo,
+    /// What the session row proves.
+    scope: Option<Scope>,
     readings: Reading<R>,
 }
 
 impl<R> Unproven<R> {
-    pub(super) fn new(group: GroupNo, readings: Reading<R>) -> Unproven<R> {
-        Unproven { group, readings }
+    pub(super) fn new(
+        claim: Claim,
+        filter: Option<GroupFilter>,
+        group: GroupNo,
+        readings: Reading<R>,
+    ) -> Unproven<R> {
+        Unproven { claim, filter, group, scope: None, readings }
     }
 
-    pub(super) fn group(&self) -> GroupNo {
-        self.group
+    /// Adds the session row, which is the row of the first statement, or a row of another one.
+    pub(super) fn add(
+        &mut self,
+        statement: usize,
+        row: &Row<'_>,
+    ) -> Result<ControlFlow<()>, Refused> {
+        if let Some(statement) = statement.checked_sub(1) {
+            self.readings.add(statement, row)?;
+            return Ok(ControlFlow::Continue(()));
+        }
+        let scope = self.prove(row)?;
+        self.scope = Some(scope);
+        let is_hinted = scope.group() == self.group;
+        Ok(if is_hinted { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     }
 
-    pub(super) fn take_statements(&mut self) -> Vec<Bound> {
-        self.readings.take_statements()
+    fn prove(&self, row: &Row<'_>) -> Result<Scope, Refused> {
+        let (session, filtered_group): (SessionRow<'_>, Option<GroupNo>) = match self.filter {
+            Some(Ok(_)) => row.read()?,
+            None | Some(Err(_)) => (row.read()?, None),
+        };
+        let session = Session::prove(&self.claim, &session)?;
+        let selected = Scope::selected(&session).ok_or(Refusal::GroupClosed)?;
+        Ok(match self.filter {
+            None => selected,
+            // The selected group stays selected (SCOPE-2).
+            Some(_) => selected.narrowed(filtered_group.ok_or(Refusal::OutOfScope)?),
+        })
     }
 
-    pub(super) fn add(&mut self, statement: usize, row: &Row<'_>) -> Result<(), Error> {
-        self.readings.add(statement, row)
-    }
-
-    /// Returns the rows; `None` if they belong to another group than the scope's.
-    pub(super) fn open(self, scope: Scope) -> Option<R> {
-        (scope.group() == self.group).then(|| self.readings.into_rows())
+    /// Returns the scope of the caller, and the rows; `None` if they belong to another group.
+    pub(super) fn open(self) -> Result<(Scope, Option<R>), Refused> {
+        let scope = self.scope.ok_or(Refusal::TokenInvalid)?;
+        let is_of_scope = scope.group() == self.group;
+        Ok((scope, is_of_scope.then(|| self.readings.into_rows())))
     }
 }

@@ -1,6 +1,7 @@
 //! A read behind a check on PostgreSQL, in one round trip: as one statement, on Citus as two that
 //! are sent before the first row is awaited.
 
+use std::ops::ControlFlow;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use kiosque_locks::lock_ignoring_poison;
 use tokio_postgres::RowStream;
 use tokio_postgres::types::ToSql;
 
+use super::conflict::is_lock_timeout;
 use super::connection::{Connection, Union};
 use super::params::{Column, all_params, bulk_columns};
 use crate::db::{Bound, CheckedRead};
@@ -17,43 +19,49 @@ use crate::error::{Error, Refused};
 use crate::sql::{Row, union_of};
 
 /// The destination of the rows of a read, and their maximum number.
-struct Rows<'a> {
-    read: &'a mut dyn CheckedRead,
+struct Rows<'a, T> {
+    answer: &'a mut T,
+    visit: fn(&mut T, usize, &Row<'_>) -> Result<ControlFlow<()>, Refused>,
     left: usize,
 }
 
-impl Rows<'_> {
-    fn add(&mut self, statement: usize, row: &Row<'_>) -> Result<(), Error> {
+impl<T> Rows<'_, T> {
+    fn add(&mut self, statement: usize, row: &Row<'_>) -> Result<ControlFlow<()>, Refused> {
         let spent = || Error::TooMuchWork("a read returned too many rows");
-        self.left = self.left.checked_sub(1).ok_or_else(spent)?;
-        self.read.add(statement, row)
+        // The row of the check does not count.
+        self.left = self.left.checked_sub(usize::from(statement != 0)).ok_or_else(spent)?;
+        (self.visit)(self.answer, statement, row)
     }
 }
 
-/// Runs a read of at most `rows_max` rows in one round trip. The check and the statements run as
-/// one statement, since PostgreSQL takes some 20 us for each additional one. On Citus, where the
-/// session may be on another shard than the group, they run as two.
-pub(super) async fn run(
+/// Runs a check and the statements behind it, which return at most `rows_max` rows, in one round
+/// trip. They run as one statement, since PostgreSQL takes some 20 us for each additional one. On
+/// Citus, where the session may be on another shard than the group, they run as two.
+pub(super) async fn run<T: Send>(
     connection: &Connection,
-    read: &mut dyn CheckedRead,
+    read: &mut CheckedRead<T>,
     rows_max: usize,
 ) -> Result<(), Refused> {
-    let (check, statements) = read.take_statements();
-    let statements: Vec<&Bound> = statements.iter().collect();
-    let rows = Rows { read, left: rows_max };
-    if connection.is_sharded && !statements.is_empty() {
-        check_and_read(connection, &check, &statements, rows).await
-    } else {
-        let all: Vec<&Bound> = std::iter::once(&check).chain(statements).collect();
-        read_as_one(connection, &all, rows).await
-    }
+    let CheckedRead { statements, answer, visit } = read;
+    let all: Vec<&Bound> = statements.iter().collect();
+    let rows = Rows { answer, visit: *visit, left: rows_max };
+    let ran = match &all[..] {
+        [check, statements @ ..] if connection.is_sharded && !statements.is_empty() => {
+            check_and_read(connection, &[*check], statements, rows).await
+        }
+        all => read_as_one(connection, all, rows).await,
+    };
+    ran.map_err(|refused| match refused {
+        Refused::Store(error) if is_lock_timeout(&error) => Error::Busy(connection.wait).into(),
+        refused => refused,
+    })
 }
 
 /// Runs the check and the statements as one statement.
-async fn read_as_one(
+async fn read_as_one<T: Send>(
     connection: &Connection,
     all: &[&Bound],
-    mut rows: Rows<'_>,
+    mut rows: Rows<'_, T>,
 ) -> Result<(), Refused> {
     let union = connection.union(all).await?;
     let bulk: Vec<_> = all.iter().map(|one| bulk_columns(one)).collect::<Result<_, _>>()?;
@@ -62,46 +70,40 @@ async fn read_as_one(
     let mut stream = pin!(stream);
     let mut is_proven = false;
     while let Some(row) = stream.try_next().await.map_err(Error::from)? {
-        let (part, own) = union.part(&row)?;
-        match part.checked_sub(1) {
-            None => {
-                is_proven = true;
-                if rows.read.prove(Some(&own))?.is_break() {
-                    return Ok(());
-                }
-            }
-            Some(statement) if is_proven => rows.add(statement, &own)?,
-            // The row of the check comes first, if there is one.
-            Some(_) => break,
+        let (statement, own) = union.part(&row)?;
+        // The row of the check comes first, if there is one.
+        is_proven |= statement == 0;
+        if !is_proven || rows.add(statement, &own)?.is_break() {
+            break;
         }
     }
-    if is_proven { Ok(()) } else { rows.read.prove(None).map(|_| ()) }
+    Ok(())
 }
 
 /// Runs the check, then the statements as one. Both are sent before the first is answered. They
 /// need no transaction: each worker of Citus has snapshots of its own.
-async fn check_and_read(
+async fn check_and_read<T: Send>(
     connection: &Connection,
-    check: &Bound,
+    check: &[&Bound],
     statements: &[&Bound],
-    mut rows: Rows<'_>,
+    mut rows: Rows<'_, T>,
 ) -> Result<(), Refused> {
-    let all = [&[check][..], statements];
-    let mut sent = send_together(connection, all).await?.into_iter();
+    let mut sent = send_together(connection, [check, statements]).await?.into_iter();
     let mut checked = pin!(answered(sent.next()).await?);
     let proved = checked.try_next().await.map_err(Error::from)?;
+    let Some(proved) = proved else { return Ok(()) };
     // The server may cancel the check after its row.
-    if proved.is_some() {
-        checked.try_next().await.map_err(Error::from)?;
-    }
-    if rows.read.prove(proved.as_ref().map(|row| Row::Postgres(row, None)).as_ref())?.is_break() {
+    checked.try_next().await.map_err(Error::from)?;
+    if rows.add(0, &Row::Postgres(&proved, None))?.is_break() {
         return Ok(());
     }
     let union = connection.union(statements).await?;
     let mut stream = pin!(answered(sent.next()).await?);
     while let Some(row) = stream.try_next().await.map_err(Error::from)? {
         let (statement, own) = union.part(&row)?;
-        rows.add(statement, &own)?;
+        if rows.add(statement + 1, &own)?.is_break() {
+            break;
+        }
     }
     Ok(())
 }
@@ -196,7 +198,6 @@ mod tests {
     use std::ops::ControlFlow;
     use std::time::Duration;
 
-    use kiosque_model::Refusal;
     use kiosque_testdb::Schema;
 
     use super::*;
@@ -212,25 +213,6 @@ mod tests {
         (schema, opened.expect("a connection"))
     }
 
-    /// A check, and two statements.
-    struct Checked(&'static Sql);
-
-    impl CheckedRead for Checked {
-        fn take_statements(&mut self) -> (Bound, Vec<Bound>) {
-            static OTHER: Sql = Sql::new("OTHER", "select 1 as other");
-            let other = || Bound::new(&OTHER, []);
-            (Bound::new(self.0, []), vec![other(), other()])
-        }
-
-        fn prove(&mut self, row: Option<&Row<'_>>) -> Result<ControlFlow<()>, Refused> {
-            row.map(|_| ControlFlow::Continue(())).ok_or(Refusal::TokenInvalid.into())
-        }
-
-        fn add(&mut self, _: usize, _: &Row<'_>) -> Result<(), Error> {
-            Ok(())
-        }
-    }
-
     /// The error is the cause, by which a cancelled read begins again. A check without a row has
     /// not failed.
     #[tokio::test]
@@ -238,49 +220,42 @@ mod tests {
         static FAILS: Sql =
             Sql::new("FAILS", "select 1 / (2 - n) as row from generate_series(1, 2) n");
         static NO_ROW: Sql = Sql::new("NO_ROW", "select 1 as row where false");
+        static OTHER: Sql = Sql::new("OTHER", "select 1 as other");
         let (_schema, mut connection) = opened().await;
         for is_sharded in [false, true] {
             connection.is_sharded = is_sharded;
-            for (check, error) in [(&FAILS, "division by zero"), (&NO_ROW, "TokenInvalid")] {
-                let ran = run(&connection, &mut Checked(check), 10).await;
-                assert!(format!("{ran:?}").contains(error), "{is_sharded}: {ran:?}");
+            for (check, result) in [(&FAILS, "division by zero"), (&NO_ROW, "Ok(())")] {
+                let mut read = CheckedRead {
+                    statements: [check, &OTHER, &OTHER].map(|sql| Bound::new(sql, [])).into(),
+                    answer: (),
+                    visit: |(), _, _| Ok(ControlFlow::Continue(())),
+                };
+                let ran = run(&connection, &mut read, 10).await;
+                assert!(format!("{ran:?}").contains(result), "{is_sharded}: {ran:?}");
             }
-        }
-    }
-
-    /// Three statements, and the rows that were added to each.
-    #[derive(Default)]
-    struct Recorded(Vec<(usize, i64)>);
-
-    impl CheckedRead for Recorded {
-        fn take_statements(&mut self) -> (Bound, Vec<Bound>) {
-            static CHECK: Sql = Sql::new("CHECK", "select true as proven");
-            static ONE: Sql = Sql::new("ONE", "select 'x' as text, 1::bigint as one");
-            static TWO: Sql =
-                Sql::new("TWO", "select n::text as text, n::bigint from generate_series(2, 3) n");
-            let statements = [&ONE, &TWO, &ONE].map(|sql| Bound::new(sql, []));
-            (Bound::new(&CHECK, []), statements.into())
-        }
-
-        fn prove(&mut self, _: Option<&Row<'_>>) -> Result<ControlFlow<()>, Refused> {
-            Ok(ControlFlow::Continue(()))
-        }
-
-        fn add(&mut self, statement: usize, row: &Row<'_>) -> Result<(), Error> {
-            let (_, number): (&str, i64) = row.read()?;
-            self.0.push((statement, number));
-            Ok(())
         }
     }
 
     #[tokio::test]
     async fn rows_belong_to_their_statements_however_these_are_sent() {
+        static CHECK: Sql = Sql::new("CHECK", "select 'x' as text, 0::bigint as zero");
+        static ONE: Sql = Sql::new("ONE", "select 'x' as text, 1::bigint as one");
+        static TWO: Sql =
+            Sql::new("TWO", "select n::text as text, n::bigint from generate_series(2, 3) n");
         let (_schema, mut connection) = opened().await;
         for is_sharded in [false, true] {
             connection.is_sharded = is_sharded;
-            let mut read = Recorded::default();
+            let mut read = CheckedRead {
+                statements: [&CHECK, &ONE, &TWO, &ONE].map(|sql| Bound::new(sql, [])).into(),
+                answer: Vec::new(),
+                visit: |rows: &mut Vec<(usize, i64)>, statement, row| {
+                    let (_, number): (&str, i64) = row.read()?;
+                    rows.push((statement, number));
+                    Ok(ControlFlow::Continue(()))
+                },
+            };
             run(&connection, &mut read, 4).await.expect("rows");
-            assert_eq!(read.0, [(0, 1), (1, 2), (1, 3), (2, 1)], "{is_sharded}");
+            assert_eq!(read.answer, [(0, 0), (1, 1), (2, 2), (2, 3), (3, 1)], "{is_sharded}");
         }
     }
 

@@ -10,7 +10,6 @@ use tokio::runtime::Handle;
 
 use super::Postgres;
 use super::checked;
-use super::conflict::is_lock_timeout;
 use super::connection::{Connection, limits_of_read, until};
 use super::params::all_params;
 use super::transaction::{Access, Transaction};
@@ -48,39 +47,10 @@ pub(super) struct Slot {
 }
 
 impl Postgres {
-    /// Reads in one round trip: on a shared connection, or once its budget is spent, again on a
-    /// separate one.
-    pub(in crate::db) async fn read_checked<R: CheckedRead>(
+    /// Reads on a shared connection, within the budget for it.
+    pub(in crate::db) async fn read_short<T: Send>(
         &self,
-        account: AccountNo,
-        read: &mut dyn CheckedRead,
-        again: impl FnOnce() -> R,
-    ) -> Result<Option<R>, Refused> {
-        let now = Instant::now();
-        let waited_for_lock = match self.read_short(read, account, now).await {
-            // It returned too many rows, or the server cancelled its statement.
-            Err(Refused::Store(Error::TooMuchWork(_))) => false,
-            Err(Refused::Store(error)) if is_lock_timeout(&error) => true,
-            done => return done.map(|()| None),
-        };
-        let mut read = again();
-        // `ends` includes the wait for a permit.
-        let ran = self.read_long(&mut read, account, now + self.wait).await;
-        // A request for less waits for a lock as well. While one is held, other reads that wait for
-        // it have the permits of the account.
-        let waited = |error: &Error| {
-            is_lock_timeout(error) || waited_for_lock && matches!(error, Error::TooMuchWork(_))
-        };
-        ran.map(|()| Some(read)).map_err(|refused| match refused {
-            Refused::Store(error) if waited(&error) => Error::Busy(self.wait).into(),
-            refused => refused,
-        })
-    }
-
-    /// Reads on a shared connection.
-    async fn read_short(
-        &self,
-        read: &mut dyn CheckedRead,
+        read: &mut CheckedRead<T>,
         account: AccountNo,
         now: Instant,
     ) -> Result<(), Refused> {
@@ -101,30 +71,32 @@ impl Postgres {
         }
     }
 
-    /// Reads alone on a connection, under a permit of the account. At its deadline, or when its
-    /// caller is gone, its statement is cancelled and the connection closed.
-    async fn read_long(
+    /// Reads alone on a connection. At its deadline, or when its caller is gone, its statement is
+    /// cancelled and the connection closed.
+    pub(in crate::db) async fn read_long<T: Send>(
         &self,
-        read: &mut dyn CheckedRead,
-        account: AccountNo,
+        permit: ReadPermit,
         ends: Instant,
-    ) -> Result<(), Refused> {
-        let permit = self.long_read_permits.acquire(account, ends).await?;
+        mut read: CheckedRead<T>,
+    ) -> Result<T, Refused> {
         let in_flight = Slot::take(&self.long, 1, Instant::now())?;
         let slot = in_flight.0;
         let connection = until(ends, slot.connection(self)).await.inspect_err(|_| slot.forget())?;
         let held = Some((Arc::clone(&connection), permit));
         let mut running = RunningRead { slot, runtime: &self.runtime, held };
-        let mut work = std::pin::pin!(checked::run(&connection, read, usize::MAX));
-        let ran = match tokio::time::timeout_at(ends.into(), &mut work).await {
-            Ok(ran) => ran,
-            Err(_) => Err(connection.ended_at_deadline(work).await),
+        let ran = {
+            let mut work = std::pin::pin!(checked::run(&connection, &mut read, usize::MAX));
+            match tokio::time::timeout_at(ends.into(), &mut work).await {
+                Ok(ran) => ran,
+                Err(_) => Err(connection.ended_at_deadline(work).await),
+            }
         };
         // After a refusal, statements that were already sent may still run.
         if ran.is_ok() {
             running.held = None;
         }
-        self.lease.confirm(&connection, ran)
+        self.lease.confirm(&connection, ran)?;
+        Ok(read.answer)
     }
 
     /// Visits the rows of one statement.

@@ -1,7 +1,8 @@
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::thread::{self, ThreadId};
 
-use kiosque_model::UnixMs;
+use kiosque_model::{AccountNo, UnixMs};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
@@ -130,41 +131,27 @@ async fn a_change_that_panics_is_rolled_back_and_blocks_no_other() {
 static CHECK: Sql = Sql::new("CHECK", "select note from notes where rowid = 1");
 
 /// Reads a note, and then the statements, most of which count all notes; another connection adds
-/// one after each row.
-struct Interrupted {
-    path: std::path::PathBuf,
-    statements: Vec<&'static Sql>,
-    counts: Vec<i64>,
+/// one after each row. The rows are the path of the file and the counts.
+fn interrupted(
+    directory: &TempDir,
+    statements: &[&'static Sql],
+) -> CheckedRead<(PathBuf, Vec<i64>)> {
+    CheckedRead {
+        statements: bound(&CHECK, statements),
+        answer: (directory.path().join(DATABASE), Vec::new()),
+        visit: |(path, counts), statement, row| {
+            if statement != 0 {
+                counts.push(row.read()?);
+            }
+            let other = Connection::open(path).map_err(Error::from)?;
+            other.execute("insert into notes values ('another')", []).map_err(Error::from)?;
+            Ok(ControlFlow::Continue(()))
+        },
+    }
 }
 
-impl Interrupted {
-    fn of(directory: &TempDir, statements: Vec<&'static Sql>) -> Interrupted {
-        let path = directory.path().join(DATABASE);
-        Interrupted { path, statements, counts: Vec::new() }
-    }
-
-    fn interrupt(&self) -> Result<(), Error> {
-        Connection::open(&self.path)?.execute("insert into notes values ('another')", [])?;
-        Ok(())
-    }
-}
-
-impl CheckedRead for Interrupted {
-    fn take_statements(&mut self) -> (Bound, Vec<Bound>) {
-        let bound = |sql: &&'static Sql| Bound::new(sql, []);
-        (Bound::new(&CHECK, []), self.statements.iter().map(bound).collect())
-    }
-
-    fn prove(&mut self, row: Option<&Row<'_>>) -> Result<ControlFlow<()>, Refused> {
-        assert!(row.is_some(), "the first note");
-        self.interrupt()?;
-        Ok(ControlFlow::Continue(()))
-    }
-
-    fn add(&mut self, _: usize, row: &Row<'_>) -> Result<(), Error> {
-        self.counts.push(row.read()?);
-        self.interrupt()
-    }
+fn bound(check: &'static Sql, statements: &[&'static Sql]) -> Vec<Bound> {
+    [check].iter().chain(statements).map(|sql| Bound::new(sql, [])).collect()
 }
 
 /// All rows of an answer are read from the snapshot in which the session was proven.
@@ -173,39 +160,34 @@ async fn all_of_a_read_is_from_the_snapshot_of_its_proof() {
     let directory = tempfile::tempdir().expect("a directory");
     let sqlite = noted(&directory, Duration::from_secs(60)).await;
     note(&sqlite, "insert into notes values ('first')").await.expect("a note");
-    let of = |statements| Interrupted::of(&directory, statements);
-    let mut short = of(vec![&COUNT, &COUNT]);
-    let again = sqlite.read_checked(AccountNo(1), &mut short, || of(vec![])).await.expect("rows");
-    assert!(again.is_none(), "a short read");
-    assert_eq!(short.counts, [1, 1]);
-    // The repeated read is from another snapshot, with the notes of the first one.
-    let (mut begun, long) = (of(vec![&COUNT, &MANY]), || of(vec![&COUNT, &MANY, &COUNT]));
-    let long = sqlite.read_checked(AccountNo(1), &mut begun, long).await.expect("rows");
-    assert_eq!(begun.counts, [4]);
-    assert_eq!(long.expect("a long read").counts, [6, 100_000, 6]);
+    let read = async |statements: &[&'static Sql]| {
+        let read = || interrupted(&directory, statements);
+        db(&sqlite).read_checked(AccountNo(1), read).await.expect("rows").1
+    };
+    assert_eq!(read(&[&COUNT, &COUNT]).await, [1, 1]);
+    // Begun with four notes. The repeated read is from another snapshot, with the notes of the
+    // first one.
+    assert_eq!(read(&[&COUNT, &MANY, &COUNT]).await, [6, 100_000, 6]);
 }
 
-/// After a check that breaks, no rows of the statements are read.
+/// Without the row of the check, or if it does not prove the caller, no statement is read.
 #[tokio::test]
-async fn a_check_that_breaks_leaves_the_statements_unread() {
-    struct Broken;
-    impl CheckedRead for Broken {
-        fn take_statements(&mut self) -> (Bound, Vec<Bound>) {
-            (Bound::new(&ONE, []), vec![Bound::new(&ONE, [])])
-        }
-
-        fn prove(&mut self, _: Option<&Row<'_>>) -> Result<ControlFlow<()>, Refused> {
-            Ok(ControlFlow::Break(()))
-        }
-
-        fn add(&mut self, _: usize, _: &Row<'_>) -> Result<(), Error> {
-            panic!("a row was read")
-        }
-    }
+async fn a_check_that_does_not_prove_leaves_the_statements_unread() {
     let directory = tempfile::tempdir().expect("a directory");
     let sqlite = noted(&directory, Duration::from_secs(60)).await;
-    let read = sqlite.read_checked(AccountNo(1), &mut Broken, || Broken).await;
-    assert!(matches!(read, Ok(None)));
+    for (check, rows) in [(&CHECK, 0), (&ONE, 1)] {
+        let read = || CheckedRead {
+            statements: bound(check, &[&ONE]),
+            answer: 0,
+            visit: |rows, statement, _| {
+                assert_eq!(statement, 0, "a row of a statement was read");
+                *rows += 1;
+                Ok(ControlFlow::Break(()))
+            },
+        };
+        let read = db(&sqlite).read_checked(AccountNo(1), read).await;
+        assert_eq!(read.expect("no failure"), rows);
+    }
 }
 
 static ONE: Sql = Sql::new("ONE", "select 1");
@@ -234,30 +216,19 @@ static ENDLESS: Sql = Sql::new(
     "with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) from n",
 );
 
-/// Runs one statement; its rows are the threads that read them.
-struct Ran(&'static Sql, Vec<ThreadId>);
-
-impl CheckedRead for Ran {
-    fn take_statements(&mut self) -> (Bound, Vec<Bound>) {
-        (Bound::new(&ONE, []), vec![Bound::new(self.0, [])])
-    }
-
-    fn prove(&mut self, _: Option<&Row<'_>>) -> Result<ControlFlow<()>, Refused> {
-        Ok(ControlFlow::Continue(()))
-    }
-
-    fn add(&mut self, _: usize, _: &Row<'_>) -> Result<(), Error> {
-        self.1.push(thread::current().id());
-        Ok(())
-    }
-}
-
 /// Returns the threads that read the rows of a statement.
 async fn threads_of(sqlite: &Arc<Sqlite>, sql: &'static Sql) -> Result<Vec<ThreadId>, Refused> {
-    let ran = || Ran(sql, Vec::new());
-    let mut first = ran();
-    let again = sqlite.read_checked(AccountNo(1), &mut first, ran).await?;
-    Ok(again.unwrap_or(first).1)
+    let read = || CheckedRead {
+        statements: bound(&ONE, &[sql]),
+        answer: Vec::new(),
+        visit: |threads: &mut Vec<_>, statement, _| {
+            if statement != 0 {
+                threads.push(thread::current().id());
+            }
+            Ok(ControlFlow::Continue(()))
+        },
+    };
+    db(sqlite).read_checked(AccountNo(1), read).await
 }
 
 /// LIM-14: a read begins on the calling thread, and again on another one if it takes much work:
