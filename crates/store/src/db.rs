@@ -507,3 +507,6 @@ async fn permit(permits: &Arc<Semaphore>, wait: Duration) -> Result<OwnedSemapho
         Err(_) => Err(Error::Busy(wait)),
     }
 }
+
+#[cfg(test)]
+mod tests;

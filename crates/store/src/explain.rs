@@ -17,7 +17,7 @@ pub(crate) async fn with_tables() -> Schema {
     schema
 }
 
-fn options(place: StoreLocation<'_>) -> OpenOptions<'_> {
+pub(crate) fn options(place: StoreLocation<'_>) -> OpenOptions<'_> {
     OpenOptions {
         place,
         when_absent: WhenAbsent::Create,
