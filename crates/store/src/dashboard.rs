@@ -37,8 +37,8 @@ use crate::devices::CodeFilter;
 use crate::hints::GroupFilter;
 use crate::sql::statements;
 
-pub use best_sellers::ProductSales;
 pub use device_part::{DevicePart, DevicesRead};
+pub use figures::goods::ProductSales;
 pub use fleet_sales::FleetSalesQuery;
 use range::Range;
 pub use summary::Summary;

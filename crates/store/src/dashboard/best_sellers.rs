@@ -5,8 +5,8 @@ mod goods;
 use std::collections::BTreeSet;
 
 use kiosque_model::Claim;
-use kiosque_model::sales::Usd;
 
+use super::figures::goods::ProductSales;
 use super::figures::products::{add_parts, best};
 use super::filter::Devices;
 use super::{DashboardQuery, device_sums, sums};
@@ -17,28 +17,6 @@ use crate::views::Reports;
 
 #[cfg(test)]
 pub(super) use goods::all;
-
-/// The sales of one product.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ProductSales {
-    /// The `goodsId`, of a known product or of other goods.
-    pub goods_id: String,
-    /// Its current name; for other goods, the name in their latest sale.
-    pub goods_name: String,
-    /// Items sold.
-    pub items: i64,
-    /// The amount paid for the items that have an exchange rate.
-    pub amount: Usd,
-    /// The number of items that have an exchange rate.
-    pub converted_items: i64,
-    /// The number of devices that sold it.
-    pub devices: i64,
-    /// The lowest price of an enabled aisle, or the default price if there is none; `None` for
-    /// other goods, and without an exchange rate.
-    pub price: Option<Usd>,
-    /// The default price; `None` for other goods, and without an exchange rate.
-    pub default_price: Option<Usd>,
-}
 
 impl Reports<'_> {
     /// Returns at most `most` best-selling products: by items, then by amount, then by `goodsId`.
@@ -77,7 +55,7 @@ impl Reports<'_> {
             if let Some(versions) = versions.flatten() {
                 self.cache_prices(&mut of_goods, group, versions, &ids, now);
             }
-            let Some((sums, parts)) = sales.filter(|_| of_goods.has_visible_device()) else {
+            let Some((sums, parts)) = sales.filter(|_| of_goods.devices > 0) else {
                 return Ok(Vec::new());
             };
             let mut sales = sums.sales;
@@ -87,7 +65,7 @@ impl Reports<'_> {
             // Only the goods that were looked up have names, prices and devices.
             if ids().all(|goods_id| goods.contains(&goods_id)) {
                 self.0.best_seller_hints.insert(group, ids().collect());
-                return Ok(of_goods.describe(best));
+                return Ok(best.into_iter().map(|sales| of_goods.describe(sales)).collect());
             }
             goods.extend(ids());
         }

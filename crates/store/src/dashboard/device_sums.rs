@@ -111,7 +111,8 @@ fn read<T: Send + 'static>(
     sales: T,
     add: AddRow<T>,
 ) -> Reading<DeviceSums<T>> {
-    let mut sums = Reading::of(DeviceSums::new(range.clone(), devices.clone(), sales));
+    let mut sums =
+        Reading::of(DeviceSums::new(range.first_day..=range.last_day, devices.clone(), sales));
     for part in &range.partial_days {
         let add_partial = |sums: &mut DeviceSums<T>, row: &Row<'_>| {
             sums.partial.push(row.read()?);

@@ -2,5 +2,6 @@
 
 pub(super) mod days;
 pub(super) mod device_sums;
+pub(super) mod goods;
 pub(super) mod habits;
 pub(super) mod products;

@@ -1,6 +1,5 @@
 //! The sales of a group, or of all groups, for the operator. They are read from the same sums as
-//! the integrators' reports, so that the figures are the same. Each statement reads all groups, or
-//! those whose sums by device and by product are added next.
+//! the integrators' reports, so that the figures are the same.
 
 mod attention;
 mod names;
@@ -8,12 +7,13 @@ mod names;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use kiosque_model::need::Attention;
-use kiosque_model::sales::{DeviceSales, FleetSales, ProductRank, Rates, Totals, Turnover};
-use kiosque_model::{Currency, Day, DeviceNo, GroupId, GroupNo, Minor, UnixMs};
+use kiosque_model::sales::{DeviceSales, FleetSales, ProductRank, Rates, Totals};
+use kiosque_model::{Currency, Day, DeviceNo, GroupId, GroupNo, UnixMs};
 
-use super::figures::device_sums::Currencies;
-use super::figures::products::{ProductTotals, ranked};
+use super::figures::days::converted;
+use super::figures::device_sums::{Currencies, DeviceSums};
+use super::figures::products::{Products, best};
+use super::filter::Devices;
 use super::sums::{self, add_rate};
 use crate::accounts::group_numbers;
 use crate::db::{Deadline, Read};
@@ -21,13 +21,12 @@ use crate::devices::OnlineSince;
 use crate::error::Error;
 use crate::rates::RateRow;
 use crate::sql::{Value, numbers, row, statements};
-use crate::sums::device_block::{each_device, each_product};
-use crate::sums::{BlockRow, totals_of};
+use crate::sums::BlockRow;
+use crate::sums::device_block::SumsOfDay;
 use crate::views::Reports;
 
 row! {
     struct NameRow {
-        group_no: GroupNo,
         device_no: DeviceNo,
         device_code: String,
         device_name: String,
@@ -63,15 +62,13 @@ statements! {
             and d.orders <> 0";
     /// The devices that groups own or ever owned. A former owner has the name that a device had
     /// last while it owned it.
-    NAMES() -> NameRow = "select l.group_no, l.device_no, l.device_code, l.device_name,
+    NAMES() -> NameRow = "select l.device_no, l.device_code, l.device_name,
             coalesce(d.device_name, l.device_name) as current_name
         from {rows r: group_no bigint} cross join ledger l
         left join devices d on d.device_code = l.device_code
         where l.group_no = r.group_no";
 }
 
-/// The number of groups whose sums are held in memory together.
-const GROUPS_TOGETHER: usize = 64;
 /// The lengths, in days, of the ranges that are searched for the last day with sales.
 const LOOKED_BACK: [i64; 3] = [31, 366, i64::MAX];
 
@@ -107,155 +104,95 @@ impl Reports<'_> {
             if groups.is_empty() && query.group.is_some() {
                 return Ok(None);
             }
-            let totals = Converted::read(read, &groups, &query).await?;
-            let mut fleet = FleetSums::default();
-            for groups in groups.chunks(GROUPS_TOGETHER) {
-                fleet.add(read, groups, &totals.rates, &query).await?;
-            }
-            let attention = attention::of_groups(read, &zone, &activity, &groups, &query).await?;
-            fleet.ranked(read, &groups, &query, totals, attention).await.map(Some)
+            let (sums, rates) = sums_by_day(read, &groups, &query).await?;
+            let (days, without_rate) = converted(&sums, &rates, query.first_day);
+            let last_before = match days.range(query.first_day..).next() {
+                Some(_) => None,
+                None => match days.keys().next_back() {
+                    Some(last) => Some(*last),
+                    None => last_day_before(read, &groups, query.totals_from).await?,
+                },
+            };
+            let (devices, products) = sums_by_device(read, &groups, &rates, &query).await?;
+            let best = best(products, query.products_max)?;
+            let mut names = names::of_goods(read, &groups, &best).await?;
+            let products = best.into_iter().map(|(goods_id, sales)| ProductRank {
+                goods_name: names.remove(&goods_id),
+                goods_id,
+                items: sales.totals.items,
+                amount: sales.totals.amount,
+            });
+            Ok(Some(FleetSales {
+                days: days.into_iter().collect(),
+                last_before,
+                devices,
+                products: products.collect(),
+                without_rate: without_rate.into_iter().collect(),
+                attention: attention::of_groups(read, &zone, &activity, &groups, &query).await?,
+            }))
         };
         self.0.db.read(Deadline::OfRequest, sum).await
     }
 }
 
-/// The sales of days, and the rates by which they are converted.
-struct Converted {
-    /// The days with sales.
-    days: BTreeMap<Day, Turnover>,
-    /// The number of sales without a rate on the days of the sales by device, by currency.
-    without_rate: BTreeMap<String, i64>,
-    rates: Rates,
+/// Reads the sales of days, and then the rates of their currencies.
+async fn sums_by_day(
+    read: &Read<'_>,
+    groups: &[GroupNo],
+    query: &FleetSalesQuery,
+) -> Result<(HashMap<(Day, Currency), Totals>, Rates), Error> {
+    let range = [query.totals_from.into(), query.last_day.into()];
+    let mut sums: HashMap<_, Totals> = HashMap::new();
+    let mut currencies = Currencies::default();
+    read.each_of(&DAYS, &numbers(groups.iter().copied()), &range, |row| {
+        let ((day, currency), totals): ((_, &str), _) = row.read()?;
+        sums.entry((day, currencies.parse(currency)?)).or_default().add(totals, 1);
+        Ok(())
+    })
+    .await?;
+    let codes: Vec<[Value<'_>; 1]> = currencies.codes().map(|code| [code.into()]).collect();
+    let mut rates = Rates::default();
+    read.each_of(&RATES, &codes, &range, |row| add_rate(&mut rates, &mut currencies, row)).await?;
+    Ok((sums, rates))
 }
 
-impl Converted {
-    async fn read(
-        read: &Read<'_>,
-        groups: &[GroupNo],
-        query: &FleetSalesQuery,
-    ) -> Result<Converted, Error> {
-        let range = [query.totals_from.into(), query.last_day.into()];
-        let mut sums = BTreeMap::new();
-        let mut currencies = Currencies::default();
-        read.each_of(&DAYS, &numbers(groups.iter().copied()), &range, |row| {
-            let ((day, currency), totals): ((_, &str), _) = row.read()?;
-            let currency = currencies.parse(currency)?;
-            let (_, sum): &mut (Currency, Totals) =
-                sums.entry((day, currency.code())).or_insert((currency, Totals::default()));
-            sum.add(totals, 1);
-            Ok(())
-        })
-        .await?;
-        let codes: Vec<[Value<'_>; 1]> = currencies.codes().map(|code| [code.into()]).collect();
-        let mut rates = Rates::default();
-        read.each_of(&RATES, &codes, &range, |row| add_rate(&mut rates, &mut currencies, row))
-            .await?;
-        let (mut days, mut without_rate) = (BTreeMap::new(), BTreeMap::new());
-        for ((day, code), (currency, totals)) in sums {
-            let rate = rates.on(currency, day);
-            if !totals.is_zero() {
-                let turnover: &mut Turnover = days.entry(day).or_default();
-                turnover.add((currency, rate), totals);
-            }
-            if totals.orders != 0 && rate.is_none() && day >= query.first_day {
-                *without_rate.entry(code.to_owned()).or_default() += totals.orders;
-            }
-        }
-        Ok(Converted { days, without_rate, rates })
-    }
-}
-
-/// The sales of groups by device and by product.
-#[derive(Default)]
-struct FleetSums {
-    /// The sales of devices by code: a device that has moved sold in several groups.
-    devices: HashMap<String, DeviceSales>,
-    products: HashMap<String, ProductTotals>,
-}
-
-impl FleetSums {
-    async fn add(
-        &mut self,
-        read: &Read<'_>,
-        groups: &[GroupNo],
-        rates: &Rates,
-        query: &FleetSalesQuery,
-    ) -> Result<(), Error> {
-        let mut devices: HashMap<(GroupNo, DeviceNo), Turnover> = HashMap::new();
-        let mut currencies = Currencies::default();
-        let range = [query.first_day.into(), query.last_day.into()];
-        read.each_of(&SUMS, &numbers(groups.iter().copied()), &range, |row| {
-            let (group_no, block): (_, BlockRow<'_>) = row.read()?;
-            let currency = currencies.parse(block.currency)?;
-            let conversion = (currency, rates.on(currency, block.day));
-            each_device(block.devices, block.device_block, |device, figures| {
-                devices.entry((group_no, device)).or_default().add(conversion, totals_of(figures));
-            })?;
-            each_product(block.products, |product| {
-                let [items, amount] = product.figures;
-                let goods_id = product.goods_id()?;
-                let sales = ProductTotals::of(items, Minor(amount), conversion);
-                match self.products.get_mut(goods_id) {
-                    Some(known) => known.join(sales),
-                    None => {
-                        self.products.insert(goods_id.to_owned(), sales);
-                    }
-                }
-                Ok(())
-            })
-        })
-        .await?;
-        devices.retain(|_, turnover| turnover.orders != 0);
-        let selling: BTreeSet<GroupNo> = devices.keys().map(|(group, _)| *group).collect();
-        read.each_of(&NAMES, &numbers(selling), &[], |row| {
-            let NameRow { group_no, device_no, device_code, device_name, current_name } =
-                row.read()?;
-            // Of all groups, a device has one name, although its former owners have others.
-            let name = if query.group.is_some() { device_name } else { current_name };
-            let Some(turnover) = devices.remove(&(group_no, device_no)) else { return Ok(()) };
-            let code = device_code.clone();
-            let new = || DeviceSales { code, name, turnover: Turnover::default() };
-            self.devices.entry(device_code).or_insert_with(new).turnover.join(&turnover);
-            Ok(())
-        })
-        .await?;
-        sums::check_named(devices.keys().next().map(|(_, device)| *device))
-    }
-
-    /// Sorts the lists, and looks up the names of the products that sold best.
-    async fn ranked(
-        self,
-        read: &Read<'_>,
-        groups: &[GroupNo],
-        query: &FleetSalesQuery,
-        totals: Converted,
-        attention: Attention,
-    ) -> Result<FleetSales, Error> {
-        let products = ranked(self.products, |totals| *totals, query.products_max);
-        let mut names = names::of_goods(read, groups, &products).await?;
-        let products = products.into_iter().map(|(goods_id, totals)| ProductRank {
-            goods_name: names.remove(&goods_id),
-            goods_id,
-            items: totals.items,
-            amount: totals.amount,
-        });
-        let Converted { days, without_rate, .. } = totals;
-        let last_before = match days.range(query.first_day..).next() {
-            Some(_) => None,
-            None => match days.keys().next_back() {
-                Some(last) => Some(*last),
-                None => last_day_before(read, groups, query.totals_from).await?,
-            },
-        };
-        Ok(FleetSales {
-            days: days.into_iter().collect(),
-            last_before,
-            devices: self.devices.into_values().collect(),
-            products: products.collect(),
-            without_rate: without_rate.into_iter().collect(),
-            attention,
-        })
-    }
+/// Reads the sales of groups by device, each with its name, and by product.
+async fn sums_by_device(
+    read: &Read<'_>,
+    groups: &[GroupNo],
+    rates: &Rates,
+    query: &FleetSalesQuery,
+) -> Result<(Vec<DeviceSales>, Products), Error> {
+    let days = || query.first_day..=query.last_day;
+    let mut by_device = DeviceSums::new(days(), Devices::All, BTreeMap::new());
+    let mut by_product = DeviceSums::new(days(), Devices::All, Products::default());
+    by_device.rates.clone_from(rates);
+    by_product.rates.clone_from(rates);
+    let mut selling = BTreeSet::new();
+    let range = [query.first_day.into(), query.last_day.into()];
+    read.each_of(&SUMS, &numbers(groups.iter().copied()), &range, |row| {
+        let (group_no, row): (GroupNo, BlockRow<'_>) = row.read()?;
+        let BlockRow { day, device_block, currency, devices, products } = row;
+        let of = |sums| SumsOfDay { day, device_block, currency, sums };
+        selling.insert(group_no);
+        by_device.add(of(devices), DeviceSums::add_devices)?;
+        by_product.add(of(products), DeviceSums::add_products)
+    })
+    .await?;
+    let mut sales = by_device.sales;
+    sales.retain(|_, turnover| turnover.orders != 0);
+    let mut devices = Vec::new();
+    read.each_of(&NAMES, &numbers(selling), &[], |row| {
+        let NameRow { device_no, device_code: code, device_name, current_name } = row.read()?;
+        // Of all groups, a device has one name, although its former owners have others.
+        let name = if query.group.is_some() { device_name } else { current_name };
+        let turnover = sales.remove(&device_no);
+        devices.extend(turnover.map(|turnover| DeviceSales { code, name, turnover }));
+        Ok(())
+    })
+    .await?;
+    sums::check_named(sales.keys().next().copied())?;
+    Ok((devices, by_product.sales))
 }
 
 /// Returns the last day before another on which one of the groups has sales.

@@ -7,12 +7,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use kiosque_model::sales::{Rate, Usd};
+use kiosque_model::sales::Rate;
 use kiosque_model::{Currency, Day, GroupNo, Minor, UnixMs};
 
-use super::super::figures::products::{ProductTotals, SalesOfProduct};
+use super::super::figures::goods::{Goods, LowestPrices, Product};
 use super::super::filter::rows_of;
-use super::ProductSales;
 use crate::cache::Key;
 use crate::db::{Bound, Reading};
 use crate::devices::bind_listed_count;
@@ -63,13 +62,6 @@ statements! {
             and o.since_ms <= $now_ms and o.until_ms > $now_ms and o.listed";
 }
 
-/// The lowest prices of some goods in a group, `None` if no enabled aisle has a price.
-#[derive(Debug)]
-pub(super) struct LowestPrices {
-    versions: Versions,
-    by_goods: HashMap<String, Option<Minor>>,
-}
-
 impl Reports<'_> {
     /// Returns the cached prices of goods in a group, if all are cached.
     pub(super) fn cached_prices(
@@ -108,26 +100,6 @@ impl Reports<'_> {
     }
 }
 
-/// The names and prices of the goods that are looked up, as their rows arrive.
-#[derive(Default)]
-pub(super) struct Goods {
-    /// The number of enabled devices of the group, or of the filter.
-    devices: i64,
-    products: HashMap<String, Product>,
-    lowest_prices: HashMap<String, Minor>,
-    cached_prices: Option<Arc<LowestPrices>>,
-    names_of_sales: HashMap<String, String>,
-}
-
-struct Product {
-    name: String,
-    currency: Currency,
-    /// `None` if none was given.
-    default_price: Option<Minor>,
-    /// Today's rate.
-    rate: Option<Rate>,
-}
-
 /// Reads the names and prices of goods, except for cached prices that are valid. With the codes of
 /// a filter, only its devices count for prices, and none are cached.
 pub(super) fn of(
@@ -151,7 +123,7 @@ pub(super) fn of(
                 goods.devices = row.read()?;
                 Ok(())
             };
-            goods.then(bind_listed_count(group, now), count).then(prices, Goods::add_price)
+            goods.then(bind_listed_count(group, now), count).then(prices, add_price)
         }
         Some(codes) => {
             let of_group = || [group.into(), now.into()];
@@ -161,74 +133,35 @@ pub(super) fn of(
                 Ok(())
             };
             let goods = goods.then(of_codes(&VISIBLE_DEVICES), count);
-            goods.then(of_codes(&PRICES_OF_DEVICES), Goods::add_price)
+            goods.then(of_codes(&PRICES_OF_DEVICES), add_price)
         }
     };
-    goods.then(products, Goods::add_product).then(names, |goods: &mut Goods, row: &Row<'_>| {
+    goods.then(products, add_product).then(names, |goods: &mut Goods, row: &Row<'_>| {
         goods.names_of_sales.extend([row.read::<(String, String)>()?]);
         Ok(())
     })
 }
 
-impl Goods {
-    pub(super) fn has_visible_device(&self) -> bool {
-        self.devices > 0
-    }
-
-    fn add_price(&mut self, row: &Row<'_>) -> Result<(), Error> {
-        let (goods_id, price): (&str, Minor) = row.read()?;
-        match self.lowest_prices.get_mut(goods_id) {
-            Some(lowest) => *lowest = price.min(*lowest),
-            None => {
-                self.lowest_prices.insert(goods_id.to_owned(), price);
-            }
-        }
-        Ok(())
-    }
-
-    fn lowest_price(&self, goods_id: &str) -> Option<Minor> {
-        match &self.cached_prices {
-            Some(cached) => cached.by_goods.get(goods_id).copied().flatten(),
-            None => self.lowest_prices.get(goods_id).copied(),
+fn add_price(goods: &mut Goods, row: &Row<'_>) -> Result<(), Error> {
+    let (goods_id, price): (&str, Minor) = row.read()?;
+    match goods.lowest_prices.get_mut(goods_id) {
+        Some(lowest) => *lowest = price.min(*lowest),
+        None => {
+            goods.lowest_prices.insert(goods_id.to_owned(), price);
         }
     }
+    Ok(())
+}
 
-    fn add_product(&mut self, row: &Row<'_>) -> Result<(), Error> {
-        let row: ProductRow<'_> = row.read()?;
-        let currency = Currency::parse(row.currency)?;
-        let rate = match currency {
-            Currency::USD => Some(Rate::ONE),
-            _ => row.usd_per_unit_e12.and_then(Rate::from_parts),
-        };
-        let (name, default_price) = (row.goods_name.to_owned(), row.default_price);
-        let product = Product { name, currency, default_price, rate };
-        self.products.insert(row.goods_id.to_owned(), product);
-        Ok(())
-    }
-
-    /// Returns sales of goods with their names and prices.
-    pub(super) fn describe(&self, sales: Vec<(String, SalesOfProduct)>) -> Vec<ProductSales> {
-        sales.into_iter().map(|(goods_id, sales)| self.product_sales(goods_id, &sales)).collect()
-    }
-
-    fn product_sales(&self, goods_id: String, sales: &SalesOfProduct) -> ProductSales {
-        let ProductTotals { items, converted_items, amount } = sales.totals;
-        let devices = sales.devices.len();
-        let mut answer =
-            ProductSales { items, amount, converted_items, devices, ..ProductSales::default() };
-        if let Some(product) = self.products.get(&goods_id) {
-            answer.goods_name.clone_from(&product.name);
-            if let Some(rate) = product.rate {
-                let (currency, default_price) = (product.currency, product.default_price);
-                let dollars = |price| Usd::of(price, currency, rate);
-                let lowest = self.lowest_price(&goods_id).or(default_price);
-                answer.price = lowest.map(dollars);
-                answer.default_price = default_price.map(dollars);
-            }
-        } else if let Some(name) = self.names_of_sales.get(&goods_id) {
-            answer.goods_name.clone_from(name);
-        }
-        answer.goods_id = goods_id;
-        answer
-    }
+fn add_product(goods: &mut Goods, row: &Row<'_>) -> Result<(), Error> {
+    let row: ProductRow<'_> = row.read()?;
+    let currency = Currency::parse(row.currency)?;
+    let rate = match currency {
+        Currency::USD => Some(Rate::ONE),
+        _ => row.usd_per_unit_e12.and_then(Rate::from_parts),
+    };
+    let (name, default_price) = (row.goods_name.to_owned(), row.default_price);
+    let product = Product { name, currency, default_price, rate };
+    goods.products.insert(row.goods_id.to_owned(), product);
+    Ok(())
 }

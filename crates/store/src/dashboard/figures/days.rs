@@ -64,6 +64,25 @@ impl DayTotals {
     }
 }
 
+/// Returns the sales of each day, converted at its rates. Also returns, by currency, the number of
+/// sales without a rate from `first_day` on.
+pub(in crate::dashboard) fn converted(
+    sums: &HashMap<(Day, Currency), Totals>,
+    rates: &Rates,
+    first_day: Day,
+) -> (BTreeMap<Day, Turnover>, BTreeMap<String, i64>) {
+    let mut days: BTreeMap<Day, Turnover> = BTreeMap::new();
+    let mut without_rate = BTreeMap::new();
+    for ((day, currency), totals) in sums.iter().filter(|(_, totals)| !totals.is_zero()) {
+        let rate = rates.on(*currency, *day);
+        days.entry(*day).or_default().add((*currency, rate), *totals);
+        if totals.orders != 0 && rate.is_none() && *day >= first_day {
+            *without_rate.entry(currency.code().to_owned()).or_default() += totals.orders;
+        }
+    }
+    (days, without_rate)
+}
+
 /// Returns the days with all their sales in a range.
 pub(in crate::dashboard) fn days_within(
     totals: &[DayTotal],
@@ -165,6 +184,19 @@ mod tests {
         let days = days_within(&days, &range(0, 1_000));
         assert_eq!(cents_of(&days), [(1, 0, 1), (2, 175, 0)]);
         assert_eq!((sum(&days).amount.cents(), sum(&days).orders), (175, 3));
+    }
+
+    #[test]
+    fn sales_without_a_rate_are_counted_from_a_day_on() {
+        let sums = [(0, "EUR", 1), (1, "EUR", 2), (2, "EUR", 4), (2, "USD", 8), (3, "USD", 0)];
+        let sums = sums.map(|(day, code, n)| ((Day(day), currency(code)), totals(n, 100 * n)));
+        let of = |first_day| {
+            let (days, without_rate) = converted(&sums.into(), &rates(), Day(first_day));
+            assert_eq!(cents_of(&days), [(0, 0, 1), (1, 0, 2), (2, 1_300, 0)]);
+            without_rate
+        };
+        assert_eq!(of(1), BTreeMap::from([("EUR".to_owned(), 2)]));
+        assert_eq!(of(2), BTreeMap::new());
     }
 
     /// DASH-4: a day that the range cuts is not included as a whole; its part is counted from its

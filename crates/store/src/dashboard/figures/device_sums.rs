@@ -1,13 +1,13 @@
 //! The stored sums of a day in dollars, converted at the rate of that day.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use kiosque_model::sales::{Rate, Rates, Totals, Turnover};
 use kiosque_model::{Currency, Day, DeviceNo, Minor};
 
 use super::products::{ProductTotals, Products};
 use crate::dashboard::filter::Devices;
-use crate::dashboard::range::Range;
 use crate::error::Error;
 use crate::sums::device_block::{SIZE, SumsOfDay, each_device, each_product, each_seller};
 use crate::sums::totals_of;
@@ -15,7 +15,7 @@ use crate::sums::totals_of;
 /// The sales of devices on the days of a range, as their rows are added.
 #[derive(Debug)]
 pub(in crate::dashboard) struct DeviceSums<T> {
-    range: Range,
+    days: RangeInclusive<Day>,
     pub(in crate::dashboard) rates: Rates,
     /// Days with sales outside of the range: at most its first day and its last day.
     pub(in crate::dashboard) partial: Vec<Day>,
@@ -48,9 +48,13 @@ impl Currencies {
 }
 
 impl<T> DeviceSums<T> {
-    pub(in crate::dashboard) fn new(range: Range, devices: Devices, sales: T) -> DeviceSums<T> {
+    pub(in crate::dashboard) fn new(
+        days: RangeInclusive<Day>,
+        devices: Devices,
+        sales: T,
+    ) -> DeviceSums<T> {
         DeviceSums {
-            range,
+            days,
             rates: Rates::default(),
             partial: Vec::new(),
             currencies: Currencies::default(),
@@ -66,8 +70,7 @@ impl<T> DeviceSums<T> {
         add: impl FnOnce(&mut Self, SumsOfDay<'r>, Conversion) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let day = row.day;
-        let is_within = self.range.first_day <= day && day <= self.range.last_day;
-        if !is_within || self.partial.contains(&day) {
+        if !self.days.contains(&day) || self.partial.contains(&day) {
             return Ok(());
         }
         let currency = self.currencies.parse(row.currency)?;
@@ -166,24 +169,20 @@ impl DeviceSums<Products> {
 
 #[cfg(test)]
 mod tests {
-    use kiosque_model::{UnixMs, Zone};
-
     use super::super::products::{best, with_devices};
     use super::*;
     use crate::sums::device_block::{BlockSums, StoredBlock};
 
-    const DAY_MS: i64 = 86_400_000;
     const EUR: &str = "EUR";
 
     /// Returns the sums of the days 0 to 3; the first is partial, and 1 EUR is 2 USD from the third
     /// day on.
     fn sums<T: Default>(filter: &[i64]) -> DeviceSums<T> {
-        let range = Range::of(UnixMs(1), UnixMs(4 * DAY_MS), &Zone::utc()).expect("a range");
         let devices = match filter {
             [] => Devices::All,
             filter => Devices::Some(filter.iter().map(|device| DeviceNo(*device)).collect()),
         };
-        let mut sums = DeviceSums::new(range, devices, T::default());
+        let mut sums = DeviceSums::new(Day(0)..=Day(3), devices, T::default());
         sums.partial.push(Day(0));
         let eur = sums.currencies.parse(EUR).expect("a currency");
         sums.rates.add(eur, Day(2), Rate::parse("2").expect("a rate"));

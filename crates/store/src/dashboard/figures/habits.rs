@@ -1,6 +1,6 @@
 //! Whether a device sells and ships as it used to.
 
-use kiosque_model::Day;
+use kiosque_model::{Day, Need};
 
 use crate::sums::device_block::DeviceFigures;
 
@@ -27,6 +27,14 @@ pub(crate) struct Habits {
     before: [i64; 2],
 }
 
+/// The state of a device now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeviceState {
+    pub(crate) is_online: bool,
+    /// It moved since the beginning of yesterday.
+    pub(crate) is_new: bool,
+}
+
 impl Habits {
     /// Returns the first day that is compared.
     pub(crate) const fn first_day(today: Day) -> Day {
@@ -49,15 +57,26 @@ impl Habits {
         shipments.iter_mut().zip([shipped, failed]).for_each(|(sum, orders)| *sum += orders);
     }
 
+    /// Returns why the device needs attention. One that is new or not online need not have sold.
+    pub(crate) fn needs(&self, state: DeviceState) -> impl Iterator<Item = Need> {
+        let DeviceState { is_online, is_new } = state;
+        let needs = [
+            (Need::Silent, !is_online),
+            (Need::Unsold, is_online && !is_new && self.has_stopped_selling()),
+            (Need::Failing, self.fails_more()),
+        ];
+        needs.into_iter().filter_map(|(need, exists)| exists.then_some(need))
+    }
+
     /// Returns whether the device has sold nothing since the beginning of yesterday, and sold at
     /// least three times on that weekday in each of the four previous weeks.
-    pub(crate) fn has_stopped_selling(&self) -> bool {
+    fn has_stopped_selling(&self) -> bool {
         self.since_yesterday == 0 && self.on_weekday.iter().all(|sold| *sold >= HABIT_MIN)
     }
 
     /// Returns whether at least three shipments of the last seven days failed, and their share is
     /// more than twice the share in the four previous weeks, which had at least twenty shipments.
-    pub(crate) fn fails_more(&self) -> bool {
+    fn fails_more(&self) -> bool {
         let ([shipped, failed], [shipped_before, failed_before]) = (self.week, self.before);
         let (all, all_before) = (shipped + failed, shipped_before + failed_before);
         failed >= FAILED_MIN
@@ -103,6 +122,21 @@ mod tests {
         let closed = (2..35).filter(|ago| (ago - 1) % 7 != 0).map(|ago| (ago, sold(9)));
         assert!(!habits(closed).has_stopped_selling(), "it is closed on this weekday");
         assert_eq!(Habits::first_day(TODAY), Day(TODAY.0 - 34), "day 29 ago is among them");
+    }
+
+    #[test]
+    fn a_device_that_is_new_or_not_online_need_not_have_sold() {
+        let stopped = habits([8, 15, 22, 29].map(|ago| (ago, sold(3))));
+        let failing = habits([(6, shipped(7, 3)), (7, shipped(90, 10))]);
+        for (habits, is_online, is_new, needs) in [
+            (stopped, true, false, &[Need::Unsold][..]),
+            (stopped, true, true, &[]),
+            (stopped, false, false, &[Need::Silent]),
+            (failing, true, true, &[Need::Failing]),
+        ] {
+            let state = DeviceState { is_online, is_new };
+            assert_eq!(habits.needs(state).collect::<Vec<_>>(), needs, "{state:?}");
+        }
     }
 
     #[test]

@@ -90,35 +90,24 @@ pub(in crate::dashboard) fn add_parts(
     }
 }
 
-/// Returns the `most` best-selling of products that were read from sums.
+/// Returns the `most` best-selling products: by items, then by amount, then by `goodsId`.
 pub(in crate::dashboard) fn best(
     sales: Products,
     most: usize,
 ) -> Result<Vec<(String, SalesOfProduct)>, Error> {
-    let text = |(goods_id, sales): (Vec<u8>, SalesOfProduct)| match String::from_utf8(goods_id) {
-        Ok(goods_id) => Ok((goods_id, sales)),
-        Err(error) => Err(Error::Data(format!("the goodsId of a stored sum is no text: {error}"))),
-    };
-    ranked(sales, |sales| sales.totals, most).into_iter().map(text).collect()
-}
-
-/// Returns the `most` best-selling products, each with its `of`: by items, then by amount, then by
-/// `goodsId`.
-pub(in crate::dashboard) fn ranked<Id: Ord, T>(
-    sales: impl IntoIterator<Item = (Id, T)>,
-    of: impl Fn(&T) -> ProductTotals,
-    most: usize,
-) -> Vec<(Id, T)> {
-    let mut sales: Vec<(Id, T)> =
-        sales.into_iter().filter(|(_, sales)| of(sales).items > 0).collect();
-    sales.sort_unstable_by(|(one_id, one), (other_id, other)| {
-        let (one, other) = (of(one), of(other));
+    let mut best: Vec<_> = sales.into_iter().filter(|(_, sales)| sales.totals.items > 0).collect();
+    best.sort_unstable_by(|(one_id, one), (other_id, other)| {
+        let (one, other) = (one.totals, other.totals);
         // By cents, so that products with equal amounts in the answer are ranked by id.
         let by_amount = || other.amount.cents().cmp(&one.amount.cents());
         other.items.cmp(&one.items).then_with(by_amount).then_with(|| one_id.cmp(other_id))
     });
-    sales.truncate(most);
-    sales
+    best.truncate(most);
+    let text = |(goods_id, sales): (Vec<u8>, SalesOfProduct)| match String::from_utf8(goods_id) {
+        Ok(goods_id) => Ok((goods_id, sales)),
+        Err(error) => Err(Error::Data(format!("the goodsId of a stored sum is no text: {error}"))),
+    };
+    best.into_iter().map(text).collect()
 }
 
 #[cfg(test)]
@@ -134,10 +123,11 @@ mod tests {
     fn goods_are_ranked_by_items_amount_and_id() {
         let goods = [("a", 1, 5), ("d", 2, 5), ("c", 2, 9), ("b", 2, 5), ("e", 0, 99)];
         let sales = goods.map(|(id, items, cents)| {
-            (id.to_owned(), ProductTotals { items, converted_items: items, amount: usd(cents) })
+            let totals = ProductTotals { items, converted_items: items, amount: usd(cents) };
+            (id.into(), SalesOfProduct { totals, ..SalesOfProduct::default() })
         });
         let ids = |most| {
-            let best = ranked(sales.clone(), |totals| *totals, most).into_iter();
+            let best = best(sales.clone().into_iter().collect(), most).expect("texts").into_iter();
             best.map(|(id, _)| id).collect::<Vec<_>>()
         };
         assert_eq!(ids(9), ["c", "b", "d", "a"]);

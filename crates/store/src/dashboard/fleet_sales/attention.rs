@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use kiosque_model::need::Attention;
 use kiosque_model::{Day, DeviceNo, GroupNo, Need, UnixMs, Zone};
 
-use super::super::figures::habits::Habits;
+use super::super::figures::habits::{DeviceState, Habits};
 use super::FleetSalesQuery;
 use crate::activity::Activity;
 use crate::db::Read;
@@ -71,14 +71,10 @@ pub(super) async fn of_groups(
     read.each_of(&LISTED_DEVICES, &rows, &[now.into(), yesterday.into()], |row| {
         let ListedRow { group_no, device_no, device_code, is_new, last_active_ms } = row.read()?;
         let last_active = activity.merged((group_no, device_no), last_active_ms);
-        let is_online = query.online.holds(last_active);
+        let state = DeviceState { is_online: query.online.holds(last_active), is_new };
         let habits = habits.get(&device_no).copied().unwrap_or_default();
-        let has_stopped = !is_new && habits.has_stopped_selling();
-        let mut needs = aisles.remove(&device_no).unwrap_or_default();
-        needs.extend((!is_online).then_some(Need::Silent));
-        needs.extend((is_online && has_stopped).then_some(Need::Unsold));
-        needs.extend(habits.fails_more().then_some(Need::Failing));
-        for need in needs {
+        let of_aisles = aisles.remove(&device_no).unwrap_or_default();
+        for need in of_aisles.into_iter().chain(habits.needs(state)) {
             attention.needs.entry(need).or_default().insert(device_code.clone());
         }
         attention.device_count += 1;

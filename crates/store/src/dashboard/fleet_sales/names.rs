@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use kiosque_model::{GroupNo, UnixMs};
 
-use super::super::figures::products::ProductTotals;
+use super::super::figures::products::SalesOfProduct;
 use crate::db::Read;
 use crate::error::Error;
 use crate::fleet::products_by_id;
@@ -22,7 +22,7 @@ statements! {
 pub(super) async fn of_goods(
     read: &Read<'_>,
     groups: &[GroupNo],
-    goods: &[(String, ProductTotals)],
+    goods: &[(String, SalesOfProduct)],
 ) -> Result<HashMap<String, String>, Error> {
     let ids = distinct(goods.iter().map(|(id, _)| id.as_str()));
     let products = products_by_id(read, &ids).await?.into_iter();
