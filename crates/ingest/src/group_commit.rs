@@ -195,7 +195,11 @@ impl GroupCommit {
 
     /// Acquires a permit if this process writes the data itself.
     async fn cpu_permit(&self) -> Result<Option<SemaphorePermit<'_>>, AcquireError> {
-        if self.store.is_file() { self.cpu_permits.acquire().await.map(Some) } else { Ok(None) }
+        if self.store.engine().is_file() {
+            self.cpu_permits.acquire().await.map(Some)
+        } else {
+            Ok(None)
+        }
     }
 
     /// Returns whether more orders wait than one transaction takes.
@@ -244,7 +248,7 @@ impl GroupCommit {
             Ok(parts) => Transaction::of_all(orders, parts),
             Err(error) => return Transaction::of_all(orders, Vec::new()).failed(&Arc::new(error)),
         };
-        if !self.store.is_sharded() {
+        if !self.store.engine().is_sharded() {
             return self.store_or_divide(all, now).await;
         }
         let groups = match self.groups_of(&all).await {
@@ -325,7 +329,7 @@ impl GroupCommit {
 
     /// Adapts the number of orders per transaction after one of `orders`.
     fn adapt_size(&self, orders: usize, took: Duration) {
-        let time = if self.store.is_file() { FILE_TIME } else { REMOTE_TIME };
+        let time = if self.store.engine().is_file() { FILE_TIME } else { REMOTE_TIME };
         let queue = &mut *self.queue();
         queue.size = queue.throughput.next_size(queue.size, (orders, took), time);
     }

@@ -274,7 +274,7 @@ impl<'a> Import<'a> {
             run: run.clone(),
             done: Imported::default(),
             by_group: BTreeMap::new(),
-            file_orders: store.is_dry_run().then(FileOrders::default),
+            file_orders: store.engine().is_dry_run().then(FileOrders::default),
         })
     }
 

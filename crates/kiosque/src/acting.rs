@@ -68,7 +68,7 @@ pub(crate) async fn begin_import(
     run: CommandRun,
     stored: Arc<AtomicU64>,
 ) -> anyhow::Result<BegunImport> {
-    if store.is_dry_run() {
+    if store.engine().is_dry_run() {
         return Ok(BegunImport { run, _showing_active: JoinSet::new() });
     }
     let by = ActedBy::run(run.clone(), Clock::System.now());

@@ -39,7 +39,7 @@ async fn archive(store: &Store, before: &str, returning: Returning) -> anyhow::R
     let Archived { orders, devices, returned_orders, returned_devices, .. } = counts;
     let archived = orders_of_devices(orders, devices);
     let returned = orders_of_devices(returned_orders, returned_devices);
-    if store.is_dry_run() {
+    if store.engine().is_dry_run() {
         print_line!("would archive {archived}")?;
         if returned_orders > 0 {
             print_line!("would make {returned} current again, which needs --yes")?;

@@ -250,7 +250,7 @@ fn operator_runtime() -> io::Result<Runtime> {
 /// sessions or end valid ones, so it answers no request that needs a session.
 async fn watch_clock(store: Store, own: Clock) {
     let mut was_off = false;
-    while let Some(clock) = store.upkeep().check_clock(own.now()) {
+    while let Some(clock) = store.engine().check_clock(own.now()) {
         if clock.is_off && !was_off {
             let ahead_ms = clock.ahead_ms;
             tracing::error!(
@@ -294,7 +294,7 @@ async fn watch_readiness(app: Arc<App>) {
 async fn watch_damage(store: Store) {
     loop {
         let begun = Instant::now();
-        store.upkeep().check_damage().await;
+        store.engine().check_damage().await;
         tokio::time::sleep(READINESS_INTERVAL.max(begun.elapsed() * 10)).await;
     }
 }

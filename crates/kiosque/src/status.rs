@@ -58,8 +58,8 @@ impl Overview {
             not_after_timestamp: tls::not_after(&file).ok().map(|end| end.0),
             file: absolute(&file),
         });
-        let database = store.database();
-        let data = directory.filter(|_| store.is_file());
+        let database = store.engine().database();
+        let data = directory.filter(|_| store.engine().is_file());
         let server = data.and_then(|directory| server_process(directory).ok());
         let servers = server.map(|server| server.into_iter().collect());
         Overview { data: data.map(absolute), database, status, certificate, servers }

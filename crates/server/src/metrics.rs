@@ -239,7 +239,7 @@ fn current(store: &Store, intake: &StreamIntake, certificate_end: Option<UnixMs>
     let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     let bytes = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
     let gauge = |name, help, value| registry.gauge(name, help).set(value);
-    if let Some(sizes) = store.file_sizes() {
+    if let Some(sizes) = store.engine().file_sizes() {
         let files = registry.gauges(
             "kiosque_store_bytes",
             "Size of the store's files: the database and the write-ahead log, which grows while a \

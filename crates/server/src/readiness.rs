@@ -12,7 +12,7 @@ impl App {
     /// answered and orders stored. Sets the gauges, and logs each change. The program calls it once
     /// a second.
     pub async fn check_readiness(&self) {
-        self.store.upkeep().check_files();
+        self.store.engine().check_files();
         let answers = self.store.upkeep().answers(self.clock.now()).await;
         match self.readiness_change(Readyz::PATH, &answers) {
             Some(Ok(())) => tracing::info!("requests with a session are answered again"),

@@ -22,7 +22,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::error::{Error, Refused};
 use crate::sql::{FromRow, Row, Sql, Value};
 
-use faults::Faults;
+pub use faults::Faults;
 pub use open::{Changes, OpenOptions, StoreLocation, WhenAbsent};
 pub(crate) use open::{ClosedData, TemporaryTables};
 pub(crate) use postgres::PLANNER;
@@ -39,8 +39,10 @@ use sqlite::{Snapshot, Sqlite};
 
 /// The engine that stores the data. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) enum Db {
+pub enum Db {
+    /// Files in a directory.
     Sqlite(Arc<Sqlite>),
+    /// A database that any number of nodes share.
     Postgres(Arc<Postgres>),
 }
 
@@ -219,7 +221,8 @@ impl Db {
         }
     }
 
-    pub(crate) fn faults(&self) -> &Faults {
+    /// Returns the injected faults, for tests.
+    pub fn faults(&self) -> &Faults {
         match self {
             Db::Sqlite(sqlite) => &sqlite.faults,
             Db::Postgres(postgres) => &postgres.faults,
@@ -241,8 +244,9 @@ impl Db {
         }
     }
 
-    /// Compares this node's clock with the clock of the database, if it has one.
-    pub(crate) fn check_clock(&self, now: UnixMs) -> Option<ClockCheck> {
+    /// Compares this node's clock with the database's; `None` for SQLite, which has no other clock.
+    /// While the difference is larger than the lease allows, this node answers for no session.
+    pub fn check_clock(&self, now: UnixMs) -> Option<ClockCheck> {
         self.postgres()?.lease.check_clock(now.0)
     }
 
@@ -251,8 +255,9 @@ impl Db {
         self.postgres().is_some()
     }
 
-    /// Returns whether tables may be distributed, so that a statement reads one shard.
-    pub(crate) fn is_sharded(&self) -> bool {
+    /// Returns whether the data is distributed over the workers of a Citus cluster, so that a
+    /// statement reads one shard.
+    pub fn is_sharded(&self) -> bool {
         self.postgres().is_some_and(|postgres| postgres.is_sharded())
     }
 }

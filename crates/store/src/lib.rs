@@ -27,7 +27,6 @@ mod dry_run;
 mod error;
 #[cfg(test)]
 mod explain;
-mod faults;
 mod file_system;
 mod fleet;
 mod followers;
@@ -83,8 +82,8 @@ pub use console::{ConsoleSession, Oversight, SessionUse, SignInProof};
 pub use cooperative::yield_if_due;
 pub use dashboard::*;
 pub use db::{
-    Changes, ClockCheck, Copied, FileSizes, OpenOptions, SessionLease, StoreLocation, WhenAbsent,
-    shown_address,
+    Changes, ClockCheck, Copied, Db, Faults, FileSizes, OpenOptions, SessionLease, StoreLocation,
+    WhenAbsent, shown_address,
 };
 pub use devices::{CodeFilter, Device, DeviceQuery, DeviceRow, OnlineSince};
 pub use directory::{
@@ -168,29 +167,9 @@ impl Store {
         self.state.is_new
     }
 
-    /// Returns whether no change is stored; see [`Changes::RolledBack`].
-    pub fn is_dry_run(&self) -> bool {
-        self.state.db.is_dry_run()
-    }
-
-    /// Returns whether the data is in SQLite, which this process writes itself.
-    pub fn is_file(&self) -> bool {
-        self.state.db.is_file()
-    }
-
-    /// Returns whether the data is distributed over the workers of a Citus cluster.
-    pub fn is_sharded(&self) -> bool {
-        self.state.db.is_sharded()
-    }
-
-    /// Returns the sizes of the files of SQLite.
-    pub fn file_sizes(&self) -> Option<FileSizes> {
-        self.state.db.file_sizes()
-    }
-
-    /// Returns the hosts and the name of the database server's database; `None` for SQLite.
-    pub fn database(&self) -> Option<String> {
-        self.state.db.database()
+    /// Returns the engine that stores the data.
+    pub fn engine(&self) -> &Db {
+        &self.state.db
     }
 
     /// Returns the view of sessions of integrators.

@@ -2,7 +2,7 @@
 
 use kiosque_model::{Claim, PresentedToken, UnixMs};
 
-use crate::db::{ClockCheck, Deadline, Write};
+use crate::db::{Deadline, Write};
 use crate::error::{Error, Refused};
 use crate::views::{Sessions, Upkeep};
 use crate::{inventory, metadata, transfer};
@@ -52,31 +52,5 @@ impl Upkeep<'_> {
         }
         let found = inventory::damage_found(&self.0.db).await?;
         self.0.db.check_undamaged(found.as_deref())
-    }
-
-    /// Checks that the files of the data are the ones that were opened, and refuses every request
-    /// while they are not: writes to a file that was replaced, moved, removed or overwritten would
-    /// be lost. The program calls this once a second.
-    pub fn check_files(self) {
-        self.0.db.compare_files();
-    }
-
-    /// Checks the whole database file if a read has found it damaged. If it is not, the device had
-    /// a temporary error, and the data counts as undamaged again. The program calls this at
-    /// intervals.
-    pub async fn check_damage(self) {
-        self.0.db.check_damage().await;
-    }
-
-    /// Compares this node's clock with the database's; `None` for SQLite, which has no other clock.
-    /// While the difference is larger than the lease allows, this node answers for no session.
-    pub fn check_clock(self, now: UnixMs) -> Option<ClockCheck> {
-        self.0.db.check_clock(now)
-    }
-
-    /// Returns how many milliseconds this node's clock was ahead of the database's when
-    /// [`Upkeep::check_clock`] last compared them, if that is too much.
-    pub fn clock_off_ms(self) -> Option<i64> {
-        self.0.db.clock_off_ms()
     }
 }

@@ -35,7 +35,7 @@ pub(super) async fn store(
     import.missing.check(import.store, import.clock.now(), &mut groups).await?;
     let StorageOrder { sorted, mut by_line } = sort_for_storage(orders, &groups);
     let owners = Arc::default();
-    let time = if import.store.is_file() { FILE_TIME } else { REMOTE_TIME };
+    let time = if import.store.engine().is_file() { FILE_TIME } else { REMOTE_TIME };
     let size = BATCH_START;
     let throughput = Throughput::default();
     let (stored, done) = (0, 0);
@@ -106,7 +106,7 @@ impl Writer<'_, '_> {
             }
             let Writer { stored, done, total, .. } = *self;
             notify(self.import.observer, Progress::Stored { stored, done, total })?;
-            if !self.import.store.is_dry_run() {
+            if !self.import.store.engine().is_dry_run() {
                 tokio::time::sleep(PAUSE).await;
             }
         }

@@ -33,11 +33,11 @@ async fn service(caller: &SignedIn<'_>) -> Result<Service, Failure> {
     Ok(Service {
         conditions: conditions(caller).await?,
         status: app.store.inventory().status(now).await?,
-        database: app.store.database(),
+        database: app.store.engine().database(),
         certificate_names: app.certificate.get().map(|of| of.names()).unwrap_or_default(),
         started: app.metrics.started,
         resident_bytes: resident_bytes(),
-        free_bytes: app.store.file_sizes().map(|sizes| sizes.free),
+        free_bytes: app.store.engine().file_sizes().map(|sizes| sizes.free),
         limits: limits(app),
     })
 }
@@ -54,8 +54,8 @@ async fn conditions(caller: &SignedIn<'_>) -> Result<Conditions, Failure> {
         last_rate,
         lacks_rates,
         last_backup,
-        log_bytes: app.store.file_sizes().map(|sizes| sizes.log),
-        clock_off_ms: app.store.upkeep().clock_off_ms(),
+        log_bytes: app.store.engine().file_sizes().map(|sizes| sizes.log),
+        clock_off_ms: app.store.engine().clock_off_ms(),
         damaged_orders: app.metrics.damaged_orders(),
     })
 }

@@ -132,9 +132,9 @@ async fn an_entry_that_fails_is_written_later() {
     for round in 0.. {
         let sources = [2 * round, 2 * round + 1].map(|number| format!("203.0.113.{number}"));
         watched.log_in("first", &sources[0], ("ops", "wrong")).await;
-        watched.server.store.upkeep().arm_fault(round, || Error::Gone);
+        watched.server.store.engine().faults().arm(Some((round, || Error::Gone)));
         watched.server.app.refused_logins().flush_all(&watched.server.store).await;
-        let is_over = watched.server.store.upkeep().disarm_fault();
+        let is_over = watched.server.store.engine().faults().arm(None);
         watched.log_in("second", &sources[1], ("ops", "wrong")).await;
         watched.server.app.refused_logins().flush_all(&watched.server.store).await;
         expected.extend(sources);

@@ -17,9 +17,9 @@ impl Write<'_> {
 }
 
 impl Db {
-    /// Returns how many milliseconds this node's clock was ahead of the database's at the last
-    /// comparison, if that is too much.
-    pub(crate) fn clock_off_ms(&self) -> Option<i64> {
+    /// Returns how many milliseconds this node's clock was ahead of the database's when
+    /// [`Db::check_clock`] last compared them, if that is too much.
+    pub fn clock_off_ms(&self) -> Option<i64> {
         self.postgres()?.lease.clock_off_ms()
     }
 
@@ -32,7 +32,7 @@ impl Db {
     }
 
     /// Returns the hosts and the name of the database; `None` for SQLite.
-    pub(crate) fn database(&self) -> Option<String> {
+    pub fn database(&self) -> Option<String> {
         self.postgres().map(|postgres| postgres.database())
     }
 

@@ -8,7 +8,7 @@ use crate::error::Error;
 
 /// The next injected fault of a store, if any.
 #[derive(Debug, Default)]
-pub(crate) struct Faults(Mutex<Option<Fault>>);
+pub struct Faults(Mutex<Option<Fault>>);
 
 #[derive(Debug)]
 struct Fault {
@@ -34,9 +34,10 @@ impl Faults {
         }
     }
 
-    /// Makes a statement fail after a number that succeed, or none. Returns whether a fault was
-    /// armed before.
-    pub(crate) fn arm(&self, fault: Option<(usize, fn() -> Error)>) -> bool {
+    /// Makes one statement fail after a number that succeed, or none. The end of a transaction
+    /// counts as a statement, and the report of a commit as another. Without debug assertions, none
+    /// fails. Returns whether an earlier fault has not occurred.
+    pub fn arm(&self, fault: Option<(usize, fn() -> Error)>) -> bool {
         let fault = fault.map(|(statements, error)| Fault { statements, error });
         std::mem::replace(&mut *lock_ignoring_poison(&self.0), fault).is_some()
     }

@@ -5,28 +5,31 @@ use crate::error::Error;
 
 impl Db {
     /// Returns whether the data is in SQLite, which this process writes itself.
-    pub(crate) fn is_file(&self) -> bool {
+    pub fn is_file(&self) -> bool {
         self.postgres().is_none()
     }
 
     /// Returns the sizes of the files of SQLite.
-    pub(crate) fn file_sizes(&self) -> Option<FileSizes> {
+    pub fn file_sizes(&self) -> Option<FileSizes> {
         match self {
             Db::Sqlite(sqlite) => Some(sqlite.files.sizes()),
             Db::Postgres(_) => None,
         }
     }
 
-    /// Checks that the files of SQLite are the ones that were opened. While they are not,
-    /// everything fails.
-    pub(crate) fn compare_files(&self) {
+    /// Checks that the files of SQLite are the ones that were opened, and refuses every request
+    /// while they are not: writes to a file that was replaced, moved, removed or overwritten would
+    /// be lost. The program calls this once a second.
+    pub fn check_files(&self) {
         if let Db::Sqlite(sqlite) = self {
             sqlite.compare_files();
         }
     }
 
-    /// Checks the whole file of SQLite if a read has found damage.
-    pub(crate) async fn check_damage(&self) {
+    /// Checks the whole file of SQLite if a read has found it damaged. If it is not, the device had
+    /// a temporary error, and the data counts as undamaged again. The program calls this at
+    /// intervals.
+    pub async fn check_damage(&self) {
         if let Db::Sqlite(sqlite) = self {
             sqlite.check_damage().await;
         }

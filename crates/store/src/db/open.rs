@@ -90,8 +90,8 @@ impl Db {
         postgres.hide_tables(tables).await
     }
 
-    /// Returns whether no change is ever committed.
-    pub(crate) fn is_dry_run(&self) -> bool {
+    /// Returns whether no change is ever committed; see [`Changes::RolledBack`].
+    pub fn is_dry_run(&self) -> bool {
         match self {
             Db::Sqlite(sqlite) => sqlite.dry_run.is_some(),
             Db::Postgres(postgres) => postgres.dry_run.is_some(),

@@ -52,8 +52,9 @@ const TRIES_MAX: u32 = 10;
 /// The pause before the second attempt. Doubles with each attempt.
 const BACKOFF_INITIAL: Duration = Duration::from_millis(2);
 
+/// A database, and the connections to it.
 #[derive(Debug)]
-pub(crate) struct Postgres {
+pub struct Postgres {
     address: Arc<Address>,
     /// The runtime that drives the connections.
     runtime: Handle,

@@ -49,8 +49,9 @@ const READER_CACHE_KIB: i64 = 4_000;
 /// The time limit for a check of the whole file. A stopping program waits for the check.
 const DAMAGE_CHECK_MAX: Duration = Duration::from_secs(30);
 
+/// The files of a directory, and the connections to them.
 #[derive(Debug)]
-pub(crate) struct Sqlite {
+pub struct Sqlite {
     pub(super) wait: Duration,
     /// The permit to write: first come, first served.
     write_permit: Arc<Semaphore>,

@@ -114,7 +114,7 @@ impl Upkeep<'_> {
     /// # Errors
     /// The store failed.
     pub async fn maintenance(self) -> Result<Maintenance, Error> {
-        self.0.db.read(Deadline::OfRequest, async |read: &Read<'_>| maintenance(read).await).await
+        self.0.db.read(Deadline::OfRequest, maintenance).await
     }
 
     /// Records that a backup was made, and that it is undamaged.

@@ -181,7 +181,7 @@ async fn what_a_failure_left_is_moved_back_by_a_repetition() {
     archive(&fixture, 31).await;
     let mut failures = 0;
     for statements in 0.. {
-        fixture.store.upkeep().arm_fault(statements, || kiosque_store::Error::Gone);
+        fixture.store.engine().faults().arm(Some((statements, || kiosque_store::Error::Gone)));
         match fixture.store.upkeep().archive_exactly(UnixMs(11), NOW, Returning::Allowed).await {
             Ok(_) => break,
             Err(ArchiveError::Store(_)) => fixture.check().await,
@@ -189,7 +189,7 @@ async fn what_a_failure_left_is_moved_back_by_a_repetition() {
         }
         failures += 1;
     }
-    let _ = fixture.store.upkeep().disarm_fault();
+    let _ = fixture.store.engine().faults().arm(None);
     assert!(failures > 5, "{failures}");
     assert_eq!(current(&fixture).await, ["o3", "o2"]);
     // A later time than the last one moves boundaries forward only: the repetition has ended.

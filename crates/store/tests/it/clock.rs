@@ -35,7 +35,7 @@ async fn a_node_whose_clock_is_off_answers_for_no_session_and_no_key_until_it_is
     let lease = SessionLease { length: long, clock_skew: Duration::from_secs(60) };
     let store = Store::open(&OpenOptions { lease, ..open_options(&fixture.data) }).await.unwrap();
     for off_ms in [-600_000, 600_000] {
-        let held = store.upkeep().check_clock(UnixMs(right_time(&fixture) + off_ms)).unwrap();
+        let held = store.engine().check_clock(UnixMs(right_time(&fixture) + off_ms)).unwrap();
         assert!(held.is_off && (held.ahead_ms - off_ms).abs() < 60_000, "{held:?}");
         let refused = store.sessions().prove(fixture.claim(&session)).await;
         let Err(Refused::Store(of_session)) = refused else { panic!("{refused:?}") };
@@ -46,7 +46,7 @@ async fn a_node_whose_clock_is_off_answers_for_no_session_and_no_key_until_it_is
             let Error::Unreachable(why) = refused else { panic!("{refused:?}") };
             assert!(why.contains("clock differs from the database's by"), "{why}");
         }
-        let held = store.upkeep().check_clock(UnixMs(right_time(&fixture))).unwrap();
+        let held = store.engine().check_clock(UnixMs(right_time(&fixture))).unwrap();
         assert!(!held.is_off, "{held:?}");
         store.sessions().prove(fixture.claim(&session)).await.unwrap();
         assert!(store.operators().key_in_use(&key, NOW).await.unwrap().is_some());
@@ -55,7 +55,7 @@ async fn a_node_whose_clock_is_off_answers_for_no_session_and_no_key_until_it_is
         assert!(of_console.unwrap().is_some());
     }
     // A file has no clock to compare with.
-    assert_eq!(TestStore::on(TestData::sqlite()).await.store.upkeep().check_clock(NOW), None);
+    assert_eq!(TestStore::on(TestData::sqlite()).await.store.engine().check_clock(NOW), None);
 }
 
 /// How long a connection through [`slow_to_open`] takes to open.
@@ -94,7 +94,7 @@ async fn a_slow_connection_makes_no_clock_wrong_and_none_right() {
     let options = OpenOptions { place, lease, ..open_options(&fixture.data) };
     let store = Store::open(&options).await.unwrap();
     let is_off =
-        |off_ms| store.upkeep().check_clock(UnixMs(right_time(&fixture) + off_ms)).unwrap().is_off;
+        |off_ms| store.engine().check_clock(UnixMs(right_time(&fixture) + off_ms)).unwrap().is_off;
     assert!(!is_off(0));
     assert!(is_off(2_500));
 }

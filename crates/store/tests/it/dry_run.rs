@@ -79,7 +79,7 @@ async fn results(store: &Store) -> Results {
         store.upkeep().archive_exactly(UnixMs(0), NOW, Returning::Allowed).await.unwrap();
     let returned = returned.returned_orders;
     // A dry run on a database server reads no sums, and does not copy them.
-    let has_sums = store.is_file() || !store.is_dry_run();
+    let has_sums = store.engine().is_file() || !store.engine().is_dry_run();
     let differences =
         if has_sums { store.upkeep().verify().await.unwrap().differences } else { Vec::new() };
     Results { applied, received, rates, archived, returned, differences }
@@ -90,7 +90,7 @@ async fn a_dry_run_has_the_results_of_its_operations_and_stores_nothing() {
     let fixture = TestStore::with_fleet().await;
     let (before, bytes) = (fixture.rows(), fixture.data.bytes().await);
     let store = dry_run(&fixture.data).await;
-    assert!(store.is_dry_run() && !fixture.store.is_dry_run());
+    assert!(store.engine().is_dry_run() && !fixture.store.engine().is_dry_run());
     let tried = results(&store).await;
     assert_eq!(tried.received[1][..2], [OrderOutcome::Unchanged, OrderOutcome::Accepted]);
     assert_eq!((tried.archived, tried.returned), (2, 2));

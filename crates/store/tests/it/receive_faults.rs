@@ -38,13 +38,13 @@ async fn heartbeats_whose_nth_statement_failed_are_recorded_by_the_next_try() {
             at += 1;
             change_fleet(&fixture, &at.to_string()).await;
             let beats = vec![beat("d1", at), beat("m1", at)];
-            fixture.store.upkeep().arm_fault(statements, fault);
+            fixture.store.engine().faults().arm(Some((statements, fault)));
             let first = async {
                 assert_eq!(fixture.store.intake().record_heartbeats(beats.clone()).await?, []);
                 fixture.store.intake().write_activity().await
             };
             let first = first.await;
-            let is_over = fixture.store.upkeep().disarm_fault();
+            let is_over = fixture.store.engine().faults().arm(None);
             assert_eq!(first.is_ok(), is_over, "{statements}: {first:?}");
             assert_eq!(
                 fixture.store.intake().record_heartbeats(beats).await.unwrap(),
@@ -72,9 +72,9 @@ async fn a_fleet_whose_nth_statement_failed_is_read_by_the_next_try() {
     for statements in 0.. {
         let round = statements.to_string();
         change_fleet(&fixture, &round).await;
-        fixture.store.upkeep().arm_fault(statements, FAULTS[0]);
+        fixture.store.engine().faults().arm(Some((statements, FAULTS[0])));
         let first = fixture.store.fleet().newer_snapshot(&known).await;
-        let is_over = fixture.store.upkeep().disarm_fault();
+        let is_over = fixture.store.engine().faults().arm(None);
         assert_eq!(first.is_ok(), is_over, "{round}: {first:?}");
         let newer = fixture.store.fleet().newer_snapshot(&known).await.unwrap();
         known = newer.expect("the fleet changed");

@@ -258,9 +258,9 @@ async fn a_request_whose_storage_failed_is_stored_once() {
     let mut failed = 0;
     for statements in 0..6 {
         add(store, &format!("r-{statements}"), NOW, Sender::Unknown, "192.0.2.1");
-        store.upkeep().arm_fault(statements, || Error::Gone);
+        store.engine().faults().arm(Some((statements, || Error::Gone)));
         failed += i32::from(store.trail().write_refused().await.is_err());
-        let _ = store.upkeep().disarm_fault();
+        let _ = store.engine().faults().arm(None);
         store.trail().write_refused().await.unwrap();
         let stored = fixture.query("select count(*) from refused_requests");
         assert_eq!(stored, [(statements + 1).to_string()]);

@@ -61,7 +61,7 @@ async fn each_count_leads_to_what_it_counts() {
         .collect();
     let devices = "/console/devices?needs=";
     // There is no exchange rate and, of files, no backup.
-    let failed_checks = if server.store.is_file() { "2" } else { "1" };
+    let failed_checks = if server.store.engine().is_file() { "2" } else { "1" };
     let expected = [
         ("/console/service".to_owned(), failed_checks),
         (format!("{devices}silent"), "2"),
@@ -90,7 +90,7 @@ async fn the_navigation_marks_a_service_with_failed_checks() {
     let (server, mut browser) = signed_in_with(fleet(), "read").await;
     let mark = |page: &str| between(page, "<span class=\"mark\">", "</span>").join(" ");
     // There is no exchange rate for the orders and, of files, no backup.
-    let [both, one] = match server.store.is_file() {
+    let [both, one] = match server.store.engine().is_file() {
         true => ["2 to check", "1 to check"],
         false => ["1 to check", ""],
     };

@@ -336,7 +336,10 @@ async fn what_a_page_shows_is_downloaded() {
     assert!(service.contains("program,Uptime,\"0 d 0 h 1 min, since 2026-03-02 10:00:00\","));
     assert!(service.contains("program,Names of the certificate,"), "{service}");
     assert!(service.contains("program,Resident memory,"), "{service}");
-    assert_eq!(service.contains("program,Free on its file system,"), server.store.is_file());
+    assert_eq!(
+        service.contains("program,Free on its file system,"),
+        server.store.engine().is_file()
+    );
 
     let path = "/console/integrators/account?name=ops";
     let (_, history) = download(&mut browser, &format!("{path}&format=csv"), "account").await;
@@ -441,7 +444,7 @@ async fn names_are_text_and_languages_are_chosen() {
 #[tokio::test]
 async fn damage_that_a_backup_has_found_is_among_the_checks() {
     let server = TestServer::start(fleet()).await;
-    if !server.store.is_file() {
+    if !server.store.engine().is_file() {
         return;
     }
     let mut browser = Browser::with_rights(&server, "read").await;

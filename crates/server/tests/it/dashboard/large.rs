@@ -117,7 +117,7 @@ async fn an_answer_that_is_not_read_holds_no_snapshot() {
         let _waiting = unread(&server, path, &[("third-api-token", &token)]).await;
         // A write, so that the snapshot of an answer would be an old one.
         server.import_valid(online_order(1)).await;
-        if server.store.is_file() {
+        if server.store.engine().is_file() {
             eventually("the log is emptied", async || {
                 server.data.query(sql::EMPTY_LOG) == ["0|0|0"]
             })

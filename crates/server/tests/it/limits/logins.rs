@@ -78,7 +78,7 @@ fn assert_busy(reply: &Reply, said: &str) {
 #[track_caller]
 fn assert_store_busy(server: &TestServer, reply: &Reply) {
     let unanswered = reply.data().as_str().unwrap().starts_with("the store is not available");
-    let said = match unanswered && !server.store.is_file() {
+    let said = match unanswered && !server.store.engine().is_file() {
         true => "the store is not available",
         false => "the store is busy; try again",
     };

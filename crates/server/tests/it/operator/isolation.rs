@@ -159,9 +159,9 @@ async fn a_request_whose_nth_statement_failed_may_be_sent_again() {
                 later(of_moved(line(&id("m"), 1))),
                 later(of_moved(line(&id("f"), 1))),
             ];
-            server.store.upkeep().arm_fault(statements, error);
+            server.store.engine().faults().arm(Some((statements, error)));
             let first = server.call_operator(ORDERS_CALL, Some(&key), body.concat()).await;
-            let is_over = server.store.upkeep().disarm_fault();
+            let is_over = server.store.engine().faults().arm(None);
             assert!([200, 503].contains(&first.status), "{round}: {first:?}");
             assert!(first.status == 200 || !is_over, "{round}: {first:?}");
             let again = server.call_operator(ORDERS_CALL, Some(&key), body.concat()).await;

@@ -106,7 +106,7 @@ pub(crate) async fn as_many_threads_at_a_time_as_there_may_be() {
             TestServer::start_with(fleet(), |settings| settings.limits.ingest_threads = threads)
                 .await;
         let key = server.create_key("orders").await;
-        let read = threads > 1 || !server.store.is_file();
+        let read = threads > 1 || !server.store.engine().is_file();
         let held = server.data.block_writes().await;
         let storing = begin(&server, &key, line("o", 1), 0).await;
         let body = "nonsense\n";

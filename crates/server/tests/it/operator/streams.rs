@@ -157,7 +157,7 @@ async fn each_group_has_a_transaction_of_its_own_on_a_cluster() {
     let all = [of("D1", "a"), of("D2", "b"), of("D3", "c")].concat();
     assert_eq!(counts(&server.call_operator(ORDERS_CALL, Some(&key), all).await), [9, 0, 0, 0]);
     let commits = server.data.commits().await.difference(&before).count();
-    assert_eq!(commits, if server.store.is_sharded() { 3 } else { 1 });
+    assert_eq!(commits, if server.store.engine().is_sharded() { 3 } else { 1 });
 }
 
 /// A busy store is answered with 503 and `Retry-After`. All waiting requests are answered together,
@@ -184,7 +184,7 @@ async fn a_busy_store_is_reported_and_a_retry_succeeds() {
         assert_eq!((reply.status, reply.headers["retry-after"].as_str()), (503, "1"), "{reply:?}");
         // A database that is busy may also be one that does not answer.
         let detail = reply.json["detail"].as_str().unwrap();
-        let unanswered = !server.store.is_file() && detail.contains(UNANSWERED);
+        let unanswered = !server.store.engine().is_file() && detail.contains(UNANSWERED);
         assert!(unanswered || detail == "the store is busy; try again", "{reply:?}");
     }
     // They waited at the same time: one after the other they would have waited for longer.

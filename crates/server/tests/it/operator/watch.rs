@@ -196,7 +196,7 @@ async fn a_node_that_answers_for_no_session_is_not_ready() {
     let ready_and_code =
         async || (get(&server, "/readyz").await.status, server.code_of(&token).await);
     assert_eq!(ready_and_code().await, (200, 200));
-    server.store.upkeep().check_clock(UnixMs(i64::MAX)).unwrap();
+    server.store.engine().check_clock(UnixMs(i64::MAX)).unwrap();
     assert_eq!(ready_and_code().await, (503, 500));
 }
 
