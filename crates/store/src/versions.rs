@@ -27,6 +27,13 @@ row! {
     }
 }
 
+/// A value to cache, and the versions at which it was read.
+#[derive(Debug)]
+pub(crate) struct Versioned<T> {
+    pub(crate) versions: Versions,
+    pub(crate) value: T,
+}
+
 statements! {
     VERSIONS(group_no) -> Versions = "select last_change_no, history, fleet, rates, devices_from_ms
         from group_changes where group_no = $group_no";
@@ -52,8 +59,8 @@ impl Versions {
     /// Returns the version of the lists that a cached value has. A statement that receives it
     /// returns no rows while it is the group's version, so that a value that is no longer valid is
     /// replaced in the round trip in which it is compared.
-    pub(crate) fn known_lists(cached: Option<&Versions>) -> i64 {
-        cached.map_or(NO_VERSION, |versions| versions.fleet)
+    pub(crate) fn known_lists<T>(cached: Option<&Versioned<T>>) -> i64 {
+        cached.map_or(NO_VERSION, |cached| cached.versions.fleet)
     }
 
     /// Returns whether no move of a device is pending at a time.

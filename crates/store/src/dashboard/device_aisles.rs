@@ -13,7 +13,7 @@ use crate::db::{Bound, Reading};
 use crate::error::{Error, Refused};
 use crate::scoped::{HintedGroup, scoped};
 use crate::sql::{Row, statements};
-use crate::versions::{Versions, versions};
+use crate::versions::{Versioned, Versions, versions};
 use crate::views::Reports;
 
 statements! {
@@ -32,13 +32,6 @@ statements! {
         join aisle_texts t on t.device_no = o.device_no
         where o.group_no = $group_no and o.device_code = r.code and o.since_ms <= $now_ms
             and o.until_ms > $now_ms and o.listed";
-}
-
-/// A part, and the versions at which it was read.
-#[derive(Debug)]
-struct CachedPart {
-    versions: Versions,
-    read: DevicesRead,
 }
 
 impl Reports<'_> {
@@ -78,9 +71,9 @@ impl Reports<'_> {
         let DevicePart { after, size, most_bytes } = part;
         let key = |group| Key::Aisles(group, after.clone(), [size, most_bytes]);
         let about = |group: HintedGroup| {
-            let cached = self.0.cache.get::<CachedPart>(&key(group.number()));
+            let cached = self.0.cache.get::<Versioned<DevicesRead>>(&key(group.number()));
             let cached = cached.filter(|cached| cached.versions.is_settled(now));
-            let known = Versions::known_lists(cached.as_deref().map(|cached| &cached.versions));
+            let known = Versions::known_lists(cached.as_deref());
             let after = after.as_str().into();
             let params = [group.into(), now.into(), after, size.into(), known.into()];
             let aisles = elements(Bound::new(&AISLES, params), most_bytes);
@@ -91,14 +84,14 @@ impl Reports<'_> {
         if let Some((cached, versions)) = cached.zip(versions.as_ref())
             && cached.versions.has_lists_of(versions)
         {
-            return Ok(cached.read.clone());
+            return Ok(cached.value.clone());
         }
         // It may be cached.
         elements.json.shrink_to_fit();
         let next = (elements.devices >= size).then(|| elements.last());
         let read = elements.finish(next);
         if let Some(versions) = versions.filter(|versions| versions.is_settled(now)) {
-            let cached = CachedPart { versions, read: read.clone() };
+            let cached = Versioned { versions, value: read.clone() };
             self.0.cache.insert(key(scope.group()), read.json.len(), Arc::new(cached));
         }
         Ok(read)

@@ -22,7 +22,7 @@ use crate::hints::GroupFilter;
 use crate::json_records::{JsonRecords, put_json};
 use crate::scoped::{HintedGroup, presumed_group, scoped};
 use crate::sql::statements;
-use crate::versions::{Versions, versions};
+use crate::versions::{Versioned, Versions, versions};
 use crate::views::Reports;
 use texts::{DeviceText, DeviceTexts};
 
@@ -47,12 +47,7 @@ statements! {
 }
 
 /// The profile of a group.
-#[derive(Debug)]
-pub(crate) struct GroupProfile {
-    group: GroupNo,
-    versions: Versions,
-    devices: DeviceTexts,
-}
+type GroupProfile = Versioned<DeviceTexts>;
 
 /// Profiles of larger groups are not cached.
 const DEVICES_MAX: i64 = 50_000;
@@ -128,7 +123,7 @@ impl Reports<'_> {
             active.place.end = active.place.end.min(active.place.start.saturating_add(part.size));
             let mut elements = PartElements::default();
             active.devices().for_each(|(device, last)| add(&mut elements, device, last));
-            let has_more = active.place.end < active.profile.devices.len();
+            let has_more = active.place.end < active.profile.value.len();
             let next = has_more.then(|| elements.last());
             return Ok(elements.finish(next));
         }
@@ -212,16 +207,16 @@ impl Reports<'_> {
         let cached = |group| {
             let profile = self.0.cache.get::<GroupProfile>(&Key::Profile(group));
             let profile = profile.filter(|profile| profile.versions.is_settled(claim.now))?;
-            Some((place(&profile.devices)?, profile))
+            Some((place(&profile.value)?, profile))
         };
         if most.is_none() && presumed_group(self.0, claim, filter).and_then(cached).is_none() {
             return Ok(None);
         }
         let about = |group: HintedGroup| {
             let cached = cached(group.number());
-            let known = Versions::known_lists(cached.as_ref().map(|(_, cached)| &cached.versions));
+            let known = Versions::known_lists(cached.as_ref().map(|(_, profile)| &**profile));
             let active = cached.as_ref().map(|(place, profile)| {
-                let (after, last) = profile.devices.bounds(place);
+                let (after, last) = profile.value.bounds(place);
                 Bound::new(&LAST_ACTIVE, [group.into(), after.into(), last.into()]).all()
             });
             let devices = most.map(|most| {
@@ -241,33 +236,34 @@ impl Reports<'_> {
             && profile.versions.has_lists_of(&versions)
         {
             let active = active.unwrap_or_default();
-            let last_active = self.last_active(&profile, place.clone(), active);
+            let devices = profile.value.get(place.clone());
+            let last_active = self.last_active(scope.group(), devices, active);
             return Ok(last_active.map(|last_active| WithActivity { profile, place, last_active }));
         }
         let (devices, last_active) = devices.map(|(_, texts)| texts).unwrap_or_default();
         if last_active.is_empty() {
             return Ok(None);
         }
-        let (group, size) = (scope.group(), devices.size());
-        let profile = Arc::new(GroupProfile { group, versions, devices });
-        self.0.cache.insert(Key::Profile(group), size, Arc::clone(&profile));
+        let size = devices.size();
+        let profile = Arc::new(Versioned { versions, value: devices });
+        self.0.cache.insert(Key::Profile(scope.group()), size, Arc::clone(&profile));
         let place = 0..last_active.len();
         Ok(Some(WithActivity { profile, place, last_active }))
     }
 
-    /// Returns when each device of a range was last active. `read` has all devices in the ledger,
+    /// Returns when each device of a profile was last active. `read` has all devices in the ledger,
     /// including former ones. A ledger without a device of the profile is damaged.
     fn last_active(
         self,
-        profile: &GroupProfile,
-        place: Range<usize>,
+        group: GroupNo,
+        devices: &[DeviceText],
         read: Vec<(DeviceNo, Option<UnixMs>)>,
     ) -> Option<Vec<Option<UnixMs>>> {
         let mut read = read.into_iter();
-        let last_active = profile.devices.get(place).iter().map(|device| {
+        let last_active = devices.iter().map(|device| {
             let number = device.number();
             let (_, last_active) = read.find(|(of, _)| *of == number)?;
-            Some(self.0.activity.merged((profile.group, number), last_active))
+            Some(self.0.activity.merged((group, number), last_active))
         });
         last_active.collect()
     }
@@ -286,7 +282,7 @@ struct WithActivity {
 impl WithActivity {
     /// Returns the devices, each with its last activity.
     fn devices(&self) -> impl Iterator<Item = (&DeviceText, Option<UnixMs>)> {
-        let devices = self.profile.devices.get(self.place.clone()).iter();
+        let devices = self.profile.value.get(self.place.clone()).iter();
         devices.zip(self.last_active.iter().copied())
     }
 
@@ -299,7 +295,7 @@ impl WithActivity {
                 Ok(())
             })?;
         }
-        let total = i64::try_from(self.profile.devices.len()).unwrap_or(i64::MAX);
+        let total = i64::try_from(self.profile.value.len()).unwrap_or(i64::MAX);
         Ok((total, records))
     }
 }

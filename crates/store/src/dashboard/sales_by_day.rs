@@ -16,15 +16,8 @@ use crate::cache::Key;
 use crate::db::Readings;
 use crate::error::Refused;
 use crate::scoped::{HintedGroup, presumed_group, scoped};
-use crate::versions::{Versions, versions};
+use crate::versions::{Versioned, versions};
 use crate::views::Reports;
-
-/// The sales of the days of a group, and the versions at which they were read.
-#[derive(Debug)]
-struct CachedDays {
-    versions: Versions,
-    days: Vec<DayTotal>,
-}
 
 impl Reports<'_> {
     /// Reads the sales of each day with sales in the range of a query, and `others`, in one
@@ -66,16 +59,17 @@ impl Reports<'_> {
         let is_cached = !self.0.db.sends_ahead();
         let key = |group| Key::Days(group, range.first_day, range.last_day);
         let presumed = presumed_group(self.0, claim, filter).filter(|_| is_cached);
-        let cached = presumed.and_then(|group| self.0.cache.get::<CachedDays>(&key(group)));
+        let cached =
+            presumed.and_then(|group| self.0.cache.get::<Versioned<Vec<DayTotal>>>(&key(group)));
         // Days with sales outside of the range are counted from their orders.
         if let Some((group, cached)) = presumed.zip(cached)
-            && cached.days.iter().all(|total| total.is_within(range))
+            && cached.value.iter().all(|total| total.is_within(range))
         {
             let about = |group| (versions(group), others(group));
             let (scope, (present, others)) = scoped(self.0, claim, filter, about).await?;
             let is_valid = present.is_some_and(|present| cached.versions.has_sales_of(&present));
             if is_valid && scope.group() == group {
-                return Ok((scope, days_within(&cached.days, range), others));
+                return Ok((scope, days_within(&cached.value, range), others));
             }
         }
         let about = |group| {
@@ -90,7 +84,7 @@ impl Reports<'_> {
         });
         if let Some(versions) = versions.flatten() {
             let size = sums.days.len() * size_of::<DayTotal>();
-            let read = CachedDays { versions, days: sums.days };
+            let read = Versioned { versions, value: sums.days };
             self.0.cache.insert(key(scope.group()), size, Arc::new(read));
         }
         Ok((scope, days, others))

@@ -4,7 +4,6 @@
 //! earlier answer are looked up as a hint; if the ranking has others, the report runs again with
 //! those.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use kiosque_model::sales::Rate;
@@ -18,7 +17,7 @@ use crate::devices::bind_listed_count;
 use crate::error::Error;
 use crate::scoped::HintedGroup;
 use crate::sql::{Row, row, statements};
-use crate::versions::Versions;
+use crate::versions::{Versioned, Versions};
 use crate::views::Reports;
 
 row! {
@@ -69,9 +68,9 @@ impl Reports<'_> {
         group: HintedGroup,
         ids: &[&str],
         now: UnixMs,
-    ) -> Option<Arc<LowestPrices>> {
-        let cached = self.0.cache.get::<LowestPrices>(&Key::Prices(group.number()))?;
-        let has_all = ids.iter().all(|id| cached.by_goods.contains_key(*id));
+    ) -> Option<Arc<Versioned<LowestPrices>>> {
+        let cached = self.0.cache.get::<Versioned<LowestPrices>>(&Key::Prices(group.number()))?;
+        let has_all = ids.iter().all(|id| cached.value.contains_key(*id));
         (has_all && cached.versions.is_settled(now)).then_some(cached)
     }
 
@@ -89,14 +88,10 @@ impl Reports<'_> {
         if goods.cached_prices.is_some() || !versions.is_settled(now) {
             return;
         }
-        let by_goods: HashMap<String, Option<Minor>> =
+        let value: LowestPrices =
             ids.iter().map(|id| ((*id).to_owned(), goods.lowest_price(id))).collect();
-        let size = by_goods.keys().map(|id| id.len() + size_of::<(String, Option<Minor>)>()).sum();
-        self.0.cache.insert(
-            Key::Prices(group),
-            size,
-            Arc::new(LowestPrices { versions, by_goods }),
-        );
+        let size = value.keys().map(|id| id.len() + size_of::<(String, Option<Minor>)>()).sum();
+        self.0.cache.insert(Key::Prices(group), size, Arc::new(Versioned { versions, value }));
     }
 }
 
@@ -105,13 +100,13 @@ impl Reports<'_> {
 pub(super) fn of(
     goods: &[&str],
     codes: Option<&[&str]>,
-    cached_prices: Option<Arc<LowestPrices>>,
+    cached_prices: Option<Arc<Versioned<LowestPrices>>>,
     today: Day,
     now: UnixMs,
     group: HintedGroup,
 ) -> Reading<Goods> {
     let ids = || rows_of(goods);
-    let known = Versions::known_lists(cached_prices.as_deref().map(|cached| &cached.versions));
+    let known = Versions::known_lists(cached_prices.as_deref());
     let products = Bound::new(&PRODUCTS, [today.into()]).with_rows(ids());
     let names = Bound::new(&NAMES_OF_SALES, [group.into()]).with_rows(ids());
     let goods = Reading::of(Goods { cached_prices, ..Goods::default() });

@@ -7,7 +7,7 @@ use kiosque_model::sales::{Rate, Usd};
 use kiosque_model::{Currency, Minor};
 
 use super::products::{ProductTotals, SalesOfProduct};
-use crate::versions::Versions;
+use crate::versions::Versioned;
 
 /// The sales of one product.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,11 +32,7 @@ pub struct ProductSales {
 }
 
 /// The lowest prices of some goods in a group, `None` if no enabled aisle has a price.
-#[derive(Debug)]
-pub(in crate::dashboard) struct LowestPrices {
-    pub(in crate::dashboard) versions: Versions,
-    pub(in crate::dashboard) by_goods: HashMap<String, Option<Minor>>,
-}
+pub(in crate::dashboard) type LowestPrices = HashMap<String, Option<Minor>>;
 
 /// The names and prices of the goods that are looked up, as their rows arrive.
 #[derive(Default)]
@@ -45,7 +41,7 @@ pub(in crate::dashboard) struct Goods {
     pub(in crate::dashboard) devices: i64,
     pub(in crate::dashboard) products: HashMap<String, Product>,
     pub(in crate::dashboard) lowest_prices: HashMap<String, Minor>,
-    pub(in crate::dashboard) cached_prices: Option<Arc<LowestPrices>>,
+    pub(in crate::dashboard) cached_prices: Option<Arc<Versioned<LowestPrices>>>,
     pub(in crate::dashboard) names_of_sales: HashMap<String, String>,
 }
 
@@ -61,7 +57,7 @@ pub(in crate::dashboard) struct Product {
 impl Goods {
     pub(in crate::dashboard) fn lowest_price(&self, goods_id: &str) -> Option<Minor> {
         match &self.cached_prices {
-            Some(cached) => cached.by_goods.get(goods_id).copied().flatten(),
+            Some(cached) => cached.value.get(goods_id).copied().flatten(),
             None => self.lowest_prices.get(goods_id).copied(),
         }
     }
