@@ -34,8 +34,8 @@ struct Full {
 impl Postgres {
     /// Fails after a transaction that found no space or no connection, until a file has shown that
     /// there are both again. The next file is written if it is due; the caller does not wait for
-    /// it. The lease does not show it: it has its own connection, and, like most changes, writes to
-    /// existing pages and log files.
+    /// it. Neither the lease, which has its own connection, nor an order that is stored shows it:
+    /// most changes write to existing pages and log files.
     pub(in crate::db) fn check_room(self: &Arc<Self>) -> Result<(), Error> {
         if self.room.is_due(Instant::now()) {
             let postgres = Arc::clone(self);
