@@ -1,33 +1,17 @@
 //! The aisles of a fleet, the first to run out first.
 
-use std::cmp::Reverse;
-use std::collections::HashMap;
+mod figures;
 
 use kiosque_contract::inventory::RefillItem;
-use kiosque_model::{Day, DeviceNo, GroupId, GroupNo, UnixMs, Zone};
+use kiosque_model::{GroupId, GroupNo, UnixMs, Zone};
 
 use super::numbers;
 use crate::db::{Deadline, Read};
 use crate::error::Error;
 use crate::owners::with_earlier_groups;
-use crate::sql::{row, statements};
-use crate::sums::device_block::{each_product, each_seller};
+use crate::sql::statements;
 use crate::views::Inventory;
-
-row! {
-    struct AisleRow {
-        device_no: DeviceNo,
-        device_code: String,
-        device_name: String,
-        since_ms: UnixMs,
-        aisle_code: String,
-        goods_id: String,
-        goods_name: String,
-        curr_stock: i64,
-        max_stock: i64,
-    }
-    struct SalesRow<'r> { day: Day, device_block: i64, products: &'r [u8] }
-}
+use figures::{AisleRow, Sales, SalesRow, keep_first};
 
 statements! {
     /// Active groups by number; an empty id selects all.
@@ -52,8 +36,6 @@ statements! {
         where s.group_no = r.group_no and s.day >= $first_day and s.day <= $last_day";
 }
 
-/// The number of days before today whose sales count.
-const DAYS: i64 = 14;
 /// Additional aisles that are collected before sorting.
 const COLLECTED: usize = 10_000;
 
@@ -74,7 +56,7 @@ impl Inventory<'_> {
         let list = async move |read: &Read<'_>| {
             let id = group.as_ref().map_or("", GroupId::as_str);
             let groups: Vec<GroupNo> = read.all(&GROUPS, &[id.into()]).await?;
-            let sales = Sales::read(read, &groups, now, &zone).await?;
+            let sales = sales_of(read, &groups, now, &zone).await?;
             let (mut items, mut device) = (Vec::new(), Vec::new());
             let is_wanted = |item: &RefillItem| {
                 product.as_ref().is_none_or(|product| *product == item.goods_id)
@@ -101,82 +83,17 @@ impl Inventory<'_> {
     }
 }
 
-/// Sorts aisles, and keeps those that run out first.
-fn keep_first(items: &mut Vec<RefillItem>, limit: usize) {
-    items.sort_by(|one, other| urgency(one).cmp(&urgency(other)));
-    items.truncate(limit);
-}
-
-/// Sorts by the time of running out; at the same time, the aisle that sells more comes first.
-fn urgency(item: &RefillItem) -> (bool, Option<i64>, Reverse<i64>, &str, &str) {
-    let left = item.tenths_of_days_left();
-    (left.is_none(), left, Reverse(item.sold), &item.device_code, &item.aisle_code)
-}
-
-/// The sales of devices on the days that count.
-struct Sales {
-    today: Day,
-    /// The items that each device sold, by `goodsId`.
-    sold: HashMap<String, HashMap<DeviceNo, i64>>,
-    first_sale: HashMap<DeviceNo, Day>,
-}
-
-impl Sales {
-    /// Reads the sales of the current devices of groups, and of others.
-    async fn read(
-        read: &Read<'_>,
-        groups: &[GroupNo],
-        now: UnixMs,
-        zone: &Zone,
-    ) -> Result<Sales, Error> {
-        let today = zone.day_of(now);
-        let first_day = Day(today.0 - DAYS);
-        let groups = with_earlier_groups(read, groups, zone.start_of(first_day), now).await?;
-        let days = [first_day.into(), Day(today.0 - 1).into()];
-        let mut sales = Sales { today, sold: HashMap::new(), first_sale: HashMap::new() };
-        read.each_of(&SALES, &numbers(groups), &days, |row| {
-            let SalesRow { day, device_block, products } = row.read()?;
-            each_product(products, |product| {
-                let goods_id = product.goods_id()?;
-                let sold = match sales.sold.get_mut(goods_id) {
-                    Some(sold) => sold,
-                    None => sales.sold.entry(goods_id.to_owned()).or_default(),
-                };
-                each_seller(product.sellers, device_block, |device, [items, _]| {
-                    *sold.entry(device).or_default() += items;
-                    let first = sales.first_sale.entry(device).or_insert(day);
-                    *first = day.min(*first);
-                })
-            })
-        })
-        .await?;
-        Ok(sales)
-    }
-
-    /// Returns the aisles of a device with their sales.
-    fn items(&self, aisles: Vec<AisleRow>, zone: &Zone) -> Vec<RefillItem> {
-        let mut shared: HashMap<String, i64> = HashMap::new();
-        for aisle in &aisles {
-            *shared.entry(aisle.goods_id.clone()).or_default() += 1;
-        }
-        let item = |aisle: AisleRow| {
-            let sold = self.sold.get(&aisle.goods_id).and_then(|sold| sold.get(&aisle.device_no));
-            // It may have sold before, in another group or through an import for a new device.
-            let since = zone.day_of(aisle.since_ms);
-            let first = self.first_sale.get(&aisle.device_no).map_or(since, |it| since.min(*it));
-            RefillItem {
-                aisles: shared.get(&aisle.goods_id).copied().unwrap_or(1),
-                device_code: aisle.device_code,
-                device_name: aisle.device_name,
-                aisle_code: aisle.aisle_code,
-                goods_id: aisle.goods_id,
-                goods_name: aisle.goods_name,
-                stock: aisle.curr_stock,
-                capacity: aisle.max_stock,
-                sold: sold.copied().unwrap_or_default(),
-                days: (self.today.0 - first.0).clamp(1, DAYS),
-            }
-        };
-        aisles.into_iter().map(item).collect()
-    }
+/// Reads the sales of the current devices of groups, and of others.
+async fn sales_of(
+    read: &Read<'_>,
+    groups: &[GroupNo],
+    now: UnixMs,
+    zone: &Zone,
+) -> Result<Sales, Error> {
+    let mut sales = Sales::before(zone.day_of(now));
+    let [first_day, last_day] = sales.days();
+    let groups = with_earlier_groups(read, groups, zone.start_of(first_day), now).await?;
+    let days = [first_day.into(), last_day.into()];
+    read.each_of(&SALES, &numbers(groups), &days, |row| sales.add(row.read()?)).await?;
+    Ok(sales)
 }
