@@ -257,12 +257,13 @@ fn violation(field: &'static str, kind: ViolationKind) -> Violation {
 
 /// Returns the number of a key, which is from 1 to `most`, or `default` without the key.
 fn number(query: &str, key: &'static str, default: i64, most: i64) -> Result<i64, Violation> {
-    let mut values = values(query, key);
-    let Some(value) = values.next() else { return Ok(default) };
-    if values.next().is_some() {
-        return Err(violation(key, ViolationKind::Repeated));
-    }
-    match std::str::from_utf8(&value).ok().and_then(digits) {
+    let found = match value(query, key) {
+        Ok(None) => return Ok(default),
+        Ok(Some(text)) => digits(&text),
+        Err(kind @ ViolationKind::Repeated) => return Err(violation(key, kind)),
+        Err(_) => None,
+    };
+    match found {
         Some(number @ 1..) if number <= most => Ok(number),
         Some(1..) => Err(violation(key, ViolationKind::OverMaximum(most))),
         _ => Err(violation(key, ViolationKind::NotPositive)),
@@ -289,6 +290,19 @@ pub(crate) fn pairs(query: &str) -> impl Iterator<Item = (Cow<'_, [u8]>, Cow<'_,
 /// Returns every value of a key.
 pub(crate) fn values<'q>(query: &'q str, key: &str) -> impl Iterator<Item = Cow<'q, [u8]>> {
     pairs(query).filter(move |(name, _)| **name == *key.as_bytes()).map(|(_, value)| value)
+}
+
+/// Returns the value of a key; `None` without the key.
+///
+/// # Errors
+/// The key is repeated, or its value is not UTF-8.
+pub(crate) fn value(query: &str, key: &str) -> Result<Option<String>, ViolationKind> {
+    let mut values = values(query, key);
+    let Some(value) = values.next() else { return Ok(None) };
+    match values.next() {
+        Some(_) => Err(ViolationKind::Repeated),
+        None => String::from_utf8(value.into_owned()).map(Some).map_err(|_| ViolationKind::NotText),
+    }
 }
 
 /// Adds the keys of a query string that are not among `known` to `ignored`.

@@ -1,7 +1,7 @@
 //! The fields of a query string or of a posted form.
 
 use crate::failure::Failure;
-use crate::request::{pairs, values, with_spaces};
+use crate::request::{pairs, value, values, with_spaces};
 
 /// Fields in `application/x-www-form-urlencoded`, with spaces already decoded.
 #[derive(Clone, Debug, Default)]
@@ -16,9 +16,7 @@ impl Fields {
     /// Returns the value of a field, exactly: an id may begin or end with a space. An empty value,
     /// one that is not UTF-8 and a repeated one count as absent.
     pub(super) fn text(&self, key: &str) -> Option<String> {
-        let mut values = values(&self.0, key);
-        let value = String::from_utf8(values.next()?.into_owned()).ok()?;
-        (values.next().is_none() && !value.is_empty()).then_some(value)
+        value(&self.0, key).ok()?.filter(|value| !value.is_empty())
     }
 
     /// Returns the value of a field that a person types or pastes, without surrounding spaces.

@@ -1,6 +1,7 @@
 //! Reads the query string of a call, collecting all errors.
 
 use kiosque_contract::operator_call::OperatorCall;
+use kiosque_model::refusal::ViolationKind;
 use kiosque_model::time::TimeError;
 use kiosque_model::{DeviceCode, GroupId, UnixMs, Zone};
 use kiosque_store::Listing;
@@ -8,7 +9,7 @@ use kiosque_store::Listing;
 use super::cursor::Cursor;
 use crate::failure::Failure;
 use crate::remarks::IgnoredKeys;
-use crate::request::{declared, digits, ignore_others, values, with_spaces};
+use crate::request::{declared, digits, ignore_others, value, with_spaces};
 
 /// Default number of entries of a page.
 const LIMIT_DEFAULT: i64 = 100;
@@ -48,15 +49,11 @@ impl Query {
     /// Returns the text of a key.
     pub(super) fn text(&mut self, key: &'static str) -> Option<String> {
         debug_assert!(self.declared.contains(&key), "the call does not declare {key}");
-        let text = {
-            let mut values = values(&self.text, key);
-            let value = values.next()?;
-            match values.next() {
-                Some(_) => Err("must be given once"),
-                None => String::from_utf8(value.into_owned()).map_err(|_| "is not valid UTF-8"),
-            }
-        };
-        text.map_err(|reason| self.refuse(key, reason)).ok()
+        value(&self.text, key).unwrap_or_else(|kind| {
+            let is_repeated = kind == ViolationKind::Repeated;
+            self.refuse(key, if is_repeated { "must be given once" } else { "is not valid UTF-8" });
+            None
+        })
     }
 
     /// Returns the value that `parse` reads from the text of a key, or records that it is not the
