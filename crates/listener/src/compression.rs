@@ -1,4 +1,8 @@
 //! Compression of answers (ENV-14, ENV-15), in steps that are short enough for a serving thread.
+//!
+//! The layer of tower-http makes each answer a stream without a length: one that does not become
+//! shorter could not be sent as it is, and unread answers could not be counted by their compressed
+//! length. It limits neither the work between two tasks nor the number of encoders.
 
 use std::io::{self, Write};
 use std::mem;

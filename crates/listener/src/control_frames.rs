@@ -1,7 +1,7 @@
 //! Parses the heads of the frames that an HTTP/2 caller sends. Connections that send mostly control
 //! frames are ended: each frame is cheap for the caller and costs the server some work, and
-//! deadlines do not see it. h2 itself limits streams, resets, headers and continuations, but none
-//! of the other control frames.
+//! deadlines do not see it. h2 0.4 itself limits streams, resets, headers, continuations and small
+//! frames of data, but none of the other control frames.
 
 use std::io;
 

@@ -1,4 +1,8 @@
 //! Reads the rows of a CSV file: their line numbers and cells, in bounded memory.
+//!
+//! The `csv` crate, which writes them, reads what is no CSV as well: an unclosed quote takes all
+//! rows up to the next one, text after a closing quote joins the cell, and neither is reported. Its
+//! records have no maximum length, and its line numbers count LF alone.
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};

@@ -1,5 +1,8 @@
 //! The certificate of the listeners: read when they open, and reloaded when its files change.
 //! Connections stay open.
+//!
+//! rustls has no certificate that changes: its `ResolvesServerCert` would need the same lock, and
+//! would leave the session tickets of the old certificate valid.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
