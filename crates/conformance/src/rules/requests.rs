@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::pages::same_page;
 use crate::answer::{Answer, Expected, met};
 use crate::ask::Ask;
-use crate::facts::UNKNOWN;
+use crate::facts::{Facts, UNKNOWN};
 use crate::paths::{DEVICES, LOGIN, ORDERS, SUMMARY};
 use crate::rule::Mark::{Contract, Kiosque};
 use crate::rule::{Rule, rule};
@@ -97,6 +97,18 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .ask(|facts| {
                 Some(facts.call(DEVICES, "{\"colour\":1e999,\"other\":[{\"groupId\":\"x\"}]}"))
             })
+            .expect(same_page)
+            // Orders that arrive meanwhile are not in the span.
+            .ask(|facts| Some(facts.call_with(ORDERS, &span_of_orders(facts)?)))
+            .expect(|_, answer| answer.records().map(drop))
+            .ask(|facts| {
+                let mut fields = span_of_orders(facts)?;
+                fields["groupId"] = json!("x");
+                fields["orderId"] = json!(7);
+                fields["current"] = json!(2);
+                fields["size"] = json!(1);
+                Some(facts.call_with(ORDERS, &fields).query("deviceCode=x&page=2"))
+            })
             .expect(same_page),
         rule("requests.integers", "REQ-11", Kiosque)
             .text("Integers have neither a fraction nor an exponent, and are no strings.")
@@ -149,6 +161,12 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
 /// Returns all filters of List devices with this value.
 fn device_filters(value: &Value) -> Value {
     json!({"groupId": value, "deviceCode": value, "deviceName": value, "isOnline": value})
+}
+
+/// Returns the fields of a list of the orders until the check began.
+fn span_of_orders(facts: &Facts) -> Option<Value> {
+    let device = facts.device.as_ref()?;
+    Some(json!({"deviceCode": device, "includeHistory": true, "endTimestamp": facts.now_ms}))
 }
 
 /// Expects a refused token, and no field to be named.

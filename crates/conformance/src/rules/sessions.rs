@@ -3,10 +3,12 @@
 use std::sync::LazyLock;
 
 use kiosque_locale::Message;
+use serde_json::json;
 
 use super::scope::of_default_group;
 use crate::answer::{Answer, Expected, Type, all_have_fields, has_fields, met};
 use crate::ask::Ask;
+use crate::credentials::Credentials;
 use crate::facts::{Facts, UNKNOWN};
 use crate::paths::{DEVICES, LOGIN, LOGOUT, ONLINE, SWITCH};
 use crate::rule::Mark::{Contract, Kiosque};
@@ -18,6 +20,20 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             .text("Log in takes username and password, both required.")
             .ask(|_| Some(Ask::post(LOGIN).body("{}")))
             .expect(|_, answer| answer.refusal()),
+        rule("sessions.log-in-ignores", "AUTH-1", Kiosque)
+            .text("A login ignores a token, unknown fields, the query string and the content type.")
+            .changes_session()
+            .ask(|facts| Some(facts.log_in().token(UNKNOWN).query("current=0&size=x")))
+            .ask(|facts| {
+                Some(facts.log_in().without_headers().header("content-type", "text/plain"))
+            })
+            .ask(|facts| {
+                let Credentials { username, password } = &facts.account;
+                let body = json!({"password": password, "x": [{"y": null}], "username": username});
+                Some(facts.log_in().json(&body))
+            })
+            .ask(|facts| Some(facts.list_devices()))
+            .expect(|_, answer| answer.success().map(drop)),
         rule("sessions.data", "AUTH-2", Contract)
             .text("A login answers with accessToken, groupId, switchableGroups and expiresIn.")
             .changes_session()

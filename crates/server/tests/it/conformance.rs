@@ -87,7 +87,8 @@ fn not_met(checked: &[Checked]) -> Vec<&Checked> {
     checked.iter().filter(|it| it.outcome != Outcome::Met).collect()
 }
 
-/// The rules of `docs/interface.md` from ADDR-2 to DASH-25, in one run.
+/// The rules of `docs/interface.md` from ADDR-2 to DASH-25, in one run. No other test has REQ-2 and
+/// REQ-5.
 #[tokio::test]
 async fn the_server_follows_every_rule() {
     let server = server(1).await;

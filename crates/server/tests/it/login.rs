@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kiosque_testkit::{LoggedIn, TOKEN_PATH, TestRequest, TestServer, snapshot};
+use kiosque_testkit::{TOKEN_PATH, TestRequest, TestServer, snapshot};
 
 use crate::catalog;
 
@@ -17,28 +17,6 @@ async fn a_login_answers_with_token_default_group_and_switchable_groups() {
     insta::assert_snapshot!("a_login", snapshot(&english));
     let chinese = TestRequest::to(TOKEN_PATH).body(GOOD).locale("zh-CN").send(&server).await;
     insta::assert_snapshot!("a_login_in_chinese", snapshot(&chinese));
-}
-
-/// AUTH-1: a token is ignored. REQ-5: the content type makes no difference. REQ-10: unknown fields
-/// and query keys are ignored. REQ-2: escapes and white space are JSON's.
-#[tokio::test]
-async fn what_a_login_does_not_need_is_ignored() {
-    let server = catalog::open().await;
-    let extra = r#" {"password":"secret","x":[{"y":null}],"username":"\u006fps"} "#;
-    for ask in [
-        TestRequest::to(TOKEN_PATH).body(GOOD),
-        TestRequest::to(TOKEN_PATH).body(GOOD).header("content-type", "text/plain"),
-        TestRequest::to(TOKEN_PATH)
-            .body(GOOD)
-            .header("content-type", "application/json; charset=latin1"),
-        TestRequest::to(TOKEN_PATH).body(GOOD).header("content-type", b"\xff"),
-        TestRequest::to(TOKEN_PATH).body(GOOD).query("current=0&size=x"),
-        TestRequest::to(TOKEN_PATH).body(GOOD).token("nonsense").token("twice"),
-        TestRequest::to(TOKEN_PATH).body(extra),
-    ] {
-        let token = LoggedIn::of(&ask.send(&server).await).token;
-        assert_eq!(server.code_of(&token).await, 200, "{ask:?}");
-    }
 }
 
 /// AUTH-7: a password is compared exactly.

@@ -87,14 +87,3 @@ async fn a_span_is_half_open() {
     let current = ask(&server, &token, ORDERS_PATH, "", &body).await;
     assert_eq!(column(&current, "orderId"), ["O-3", "O-2"], "a span does not bring history back");
 }
-
-/// SCOPE-2, REQ-10: List orders has no `groupId` filter, and ignores unknown fields and query keys.
-/// PAGE-1: `current` and `size` mean nothing in a body.
-#[tokio::test]
-async fn what_means_nothing_is_ignored() {
-    let (server, token) = catalog::open_to_ops().await;
-    let plain = ask(&server, &token, ORDERS_PATH, "", r#"{"deviceCode":"H-1"}"#).await.json;
-    let extra = r#"{"deviceCode":"H-1","current":2,"size":1,"groupId":"station","orderId":7}"#;
-    let same = ask(&server, &token, ORDERS_PATH, "deviceCode=H-2&page=2", extra).await.json;
-    assert_eq!(same, plain);
-}

@@ -45,6 +45,7 @@ async fn messages_that_are_no_http_are_refused() {
         ("HTTP/1.1", format!("Host: localhost\r\n{length}")),
         ("HTTP/1.1", format!("{length}host:   [::1]:8443  \r\n")),
         ("HTTP/1.0", length.clone()),
+        ("HTTP/1.1", format!("Host: a\r\nContent-Type: é\r\n{length}")),
         ("HTTP/1.1", format!("{chunked}Chunked\r\n")),
     ] {
         let (status, text) = ask(&server, version, &headers).await;

@@ -2,8 +2,8 @@
 
 use kiosque_model::UnixMs;
 use kiosque_testkit::{
-    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, DEVICES_PATH, ONLINE_PATH, PROFILE_PATH, SUMMARY_PATH,
-    TREND_PATH, TestRequest, TestServer, dashboard_paths,
+    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, DEVICES_PATH, LOGOUT_PATH, ONLINE_PATH, PROFILE_PATH,
+    SUMMARY_PATH, TREND_PATH, TestRequest, TestServer, dashboard_paths,
 };
 use serde_json::{Value, json};
 
@@ -242,28 +242,34 @@ async fn empty_fields_change_nothing() {
     }
 }
 
-/// REQ-6, DASH-25: Online devices ignores any body, and answers for the selected group.
+/// REQ-6, DASH-25: Log out and Online devices ignore any body, and Online devices answers for the
+/// selected group.
 #[tokio::test]
-async fn online_devices_ignores_any_body() {
-    let (server, token) = catalog::open_to_ops().await;
+async fn calls_without_a_body_ignore_any() {
+    let (server, mut token) = catalog::open_to_ops().await;
     let plain = TestRequest::to(ONLINE_PATH).token(&token).body("").send(&server).await;
     assert_eq!((plain.code(), &plain.data()["totalCount"]), (200, &json!(3)));
-    let huge = "x".repeat((1 << 20) + 1);
+    let huge = vec![b'x'; (1 << 20) + 1];
     for body in [
-        "{}",
-        "null",
-        "[",
-        "{nonsense",
-        r#"{"groupId":"station"}"#,
-        r#"{"groupId":"nowhere","deviceCodes":["X"],"startTimestamp":"x"}"#,
-        r#"{"a":1,"a":2}"#,
+        &b"{}"[..],
+        b"null",
+        b"[",
+        b"[[[[",
+        b"{nonsense",
+        br#"{"groupId":"station"}"#,
+        br#"{"groupId":"nowhere","deviceCodes":["X"],"startTimestamp":"x"}"#,
+        br#"{"a":1,"a":2}"#,
+        b"\xff\xfe",
         &huge,
     ] {
         let reply = TestRequest::to(ONLINE_PATH).token(&token).body(body).send(&server).await;
-        assert_eq!(reply.text, plain.text, "{:.40}", body);
+        assert_eq!(reply.text, plain.text, "{:.40?}", body);
+        let log_out = TestRequest::to(LOGOUT_PATH).query("current=0").token(&token).body(body);
+        let reply = log_out.send(&server).await;
+        assert_eq!(reply.text, r#"{"code":200,"msg":"success","enMsg":null,"data":null}"#);
+        assert_eq!(server.code_of(&token).await, -4);
+        token = server.log_in("ops").await.token;
     }
-    let broken = TestRequest::to(ONLINE_PATH).token(&token).body(b"\xff\xfe".to_vec());
-    assert_eq!(broken.send(&server).await.text, plain.text);
 }
 
 /// DEV-6, DASH-15, DASH-25: a device is online while its last activity is at most 10 minutes old,

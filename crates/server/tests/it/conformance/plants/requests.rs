@@ -49,6 +49,8 @@ fn fields() -> Vec<Plant> {
         plant("an empty filter selects nothing")
             .on(at(DEVICES_PATH).part("\"deviceName\":\"\""), Succeed(empty_page())),
         plant("the case of query keys makes no difference").on(ALWAYS, InQuery("Size", "size")),
+        plant("List orders has a groupId filter")
+            .on(at(ORDERS_PATH).part("groupId"), Succeed(empty_page())),
         plant("an unknown number beyond all is not readable")
             .on(ALWAYS.part("\"colour\":1e999"), Refuse(500, "system error")),
         plant("names are listed without a session")

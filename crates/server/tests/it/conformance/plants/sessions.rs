@@ -13,6 +13,12 @@ pub(super) fn plants() -> Vec<Plant> {
 
 fn logins() -> Vec<Plant> {
     vec![
+        plant("a login with a token is refused").call(|call, _| {
+            if call.path == TOKEN_PATH && !call.token().is_empty() {
+                call.refuse(-4, "Token is incorrect or invalid,please login again");
+            }
+        }),
+        plant("a login has no other fields").on(at(TOKEN_PATH).part("\"x\":"), Refuse(500, "x")),
         plant("a group of a login has no id")
             .on(at(TOKEN_PATH), Append("data.switchableGroups", json!({"groupName": "North"}))),
         plant("a token has a point")
