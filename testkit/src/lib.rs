@@ -84,7 +84,7 @@ pub use request::{Connection, TestRequest};
 #[cfg(feature = "server")]
 pub use server::{START_MS, ServerOptions, TestServer, cheap_hash};
 #[cfg(feature = "store")]
-pub use store::{TestStore, clock_at, no_owners, open, origin};
+pub use store::{TestStore, clock_at, no_owners, open, origin, receive_at};
 #[cfg(feature = "client")]
 pub use tls::client_config;
 #[cfg(feature = "server")]

@@ -101,11 +101,7 @@ impl TestStore {
 
     /// Receives orders at [`NOW`].
     pub async fn receive(&self, orders: Vec<Incoming>) -> Vec<OrderOutcome> {
-        self.store
-            .intake()
-            .receive(Arc::new(orders), no_owners(), ReceiveOptions::at(NOW))
-            .await
-            .unwrap()
+        receive_at(&self.store, orders, NOW).await
     }
 
     /// Receives orders that must all be new.
@@ -230,6 +226,11 @@ impl TestStore {
     pub fn rows(&self) -> Vec<String> {
         self.data.rows()
     }
+}
+
+/// Receives orders in a store, without a cache of owners.
+pub async fn receive_at(store: &Store, orders: Vec<Incoming>, now: UnixMs) -> Vec<OrderOutcome> {
+    store.intake().receive(Arc::new(orders), no_owners(), ReceiveOptions::at(now)).await.unwrap()
 }
 
 /// Returns an empty cache of owners.

@@ -1,15 +1,11 @@
 //! The dashboard cache is exact: every change shows in the next answer, whichever process made it.
 
-use std::sync::Arc;
-
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::sales::Turnover;
 use kiosque_model::{Claim, Day, PresentedToken, UnixMs};
-use kiosque_store::{
-    DashboardQuery, Incoming, OnlineSince, ReceiveOptions, Store, Summary, WhenAbsent,
-};
+use kiosque_store::{DashboardQuery, Incoming, OnlineSince, Store, Summary, WhenAbsent};
 use kiosque_testkit::entries::{self, aisle, bare_device, beat, device, moved, order, rate, sold};
-use kiosque_testkit::{NOW, TestData, TestStore, no_owners, open, open_options};
+use kiosque_testkit::{NOW, TestData, TestStore, open, open_options, receive_at};
 
 const DAY_MS: i64 = 86_400_000;
 /// A device is online when it was active in the last 300 seconds.
@@ -76,11 +72,7 @@ impl Watched {
 
     async fn takes(&mut self, what: &str, orders: Vec<Incoming>) {
         let store = self.other().await;
-        store
-            .intake()
-            .receive(Arc::new(orders), no_owners(), ReceiveOptions::at(self.now))
-            .await
-            .unwrap();
+        receive_at(&store, orders, self.now).await;
         self.sees(what).await;
     }
 

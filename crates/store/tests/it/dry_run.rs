@@ -2,20 +2,18 @@
 
 mod writers;
 
-use std::sync::Arc;
-
 use kiosque_model::fleet::{DeviceEntry, Fleet, ProductEntry};
 use kiosque_model::order::Order;
 use kiosque_model::{ActedBy, Minor, TradeNo, UnixMs};
 use kiosque_store::{
     Applied, ApplyError, Changes, DatedRate, Error, Incoming, MoveError, NewHashes, OpenOptions,
-    OrderOutcome, OwnerDifference, ReceiveOptions, Returning, Store, WhenAbsent,
+    OrderOutcome, OwnerDifference, Returning, Store, WhenAbsent,
 };
 use kiosque_testkit::entries::{
     account, aisle, bare_account, bare_device, bare_order, device, group, group_id, moved, order,
     product, rate, rendered,
 };
-use kiosque_testkit::{NOW, Rng, TestData, TestStore, clock_at, no_owners, open_options, seed};
+use kiosque_testkit::{NOW, Rng, TestData, TestStore, clock_at, open_options, receive_at, seed};
 
 fn options(data: &TestData) -> OpenOptions<'_> {
     OpenOptions { changes: Changes::RolledBack, ..open_options(data) }
@@ -59,19 +57,20 @@ struct Results {
     differences: Vec<String>,
 }
 
+/// Applies a fleet in which no account is new.
+async fn apply(store: &Store, fleet: Fleet) -> Result<Applied, ApplyError> {
+    store.fleet().apply(fleet, NewHashes::new(), ActedBy::command(NOW), &clock_at(NOW)).await
+}
+
 async fn results(store: &Store) -> Results {
-    let by = || ActedBy::command(NOW);
-    let applied =
-        store.fleet().apply(fleet(), NewHashes::new(), by(), &clock_at(NOW)).await.unwrap();
+    let applied = apply(store, fleet()).await.unwrap();
     let mut received = Vec::new();
     for orders in [
         vec![order("o1", "d1", 10), order("o2", "d1", 20)],
         // One that the batch before has stored, one of a new device, and an unknown one.
         vec![order("o1", "d1", 10), order("o3", "c1", 30), order("o4", "x9", 40)],
     ] {
-        let options = ReceiveOptions::at(NOW);
-        received
-            .push(store.intake().receive(Arc::new(orders), no_owners(), options).await.unwrap());
+        received.push(receive_at(store, orders, NOW).await);
     }
     let rates = store.fleet().set_rates(rates()).await.unwrap().counts.to_string();
     let archived = store.upkeep().archive(UnixMs(25), NOW).await.unwrap().orders;
@@ -109,18 +108,17 @@ async fn a_dry_run_has_the_results_of_its_operations_and_stores_nothing() {
 async fn an_operation_that_fails_changes_nothing() {
     let fixture = TestStore::with_fleet().await;
     let store = dry_run(&fixture.data).await;
-    let by = || ActedBy::command(NOW);
-    store.fleet().apply(fleet(), NewHashes::new(), by(), &clock_at(NOW)).await.unwrap();
+    apply(&store, fleet()).await.unwrap();
     let invalid = Fleet {
         groups: vec![group("z")],
         devices: vec![device("z1", "unknown")],
         ..Fleet::default()
     };
-    let refused = store.fleet().apply(invalid, NewHashes::new(), by(), &clock_at(NOW)).await;
+    let refused = apply(&store, invalid).await;
     assert!(matches!(refused, Err(ApplyError::Invalid(_))), "{refused:?}");
     let ids: Vec<String> = store.inventory().group_ids().await.unwrap().into_values().collect();
     assert!(ids.contains(&"c".to_owned()) && !ids.contains(&"z".to_owned()), "{ids:?}");
-    let again = store.fleet().apply(fleet(), NewHashes::new(), by(), &clock_at(NOW)).await.unwrap();
+    let again = apply(&store, fleet()).await.unwrap();
     assert_eq!((again.counts.groups.unchanged, again.differences), (1, Vec::new()));
 }
 
@@ -160,11 +158,7 @@ async fn the_differences_of_a_fleet_are_listed_by_entry_and_field() {
     ];
     let entry = DeviceEntry { aisles: Some(aisles), ..bare_device("d1") };
     let fleet = Fleet { devices: vec![entry], ..Fleet::default() };
-    let applied = store
-        .fleet()
-        .apply(fleet, NewHashes::new(), ActedBy::command(NOW), &clock_at(NOW))
-        .await
-        .unwrap();
+    let applied = apply(&store, fleet).await.unwrap();
     let fields = applied.differences[0].fields.iter().map(ToString::to_string);
     assert_eq!(
         fields.collect::<Vec<_>>(),
@@ -184,21 +178,9 @@ async fn absent_data_is_created_in_the_dry_run_alone() {
             devices: vec![device("d1", "a")],
             ..Fleet::default()
         };
-        let by = ActedBy::command(NOW);
-        assert_eq!(
-            store
-                .fleet()
-                .apply(fleet, NewHashes::new(), by, &clock_at(NOW))
-                .await
-                .unwrap()
-                .counts
-                .devices
-                .created,
-            1
-        );
-        let orders = Arc::new(vec![order("o1", "d1", 10)]);
-        let received = store.intake().receive(orders, no_owners(), ReceiveOptions::at(NOW)).await;
-        assert_eq!(received.unwrap(), [OrderOutcome::Accepted]);
+        assert_eq!(apply(&store, fleet).await.unwrap().counts.devices.created, 1);
+        let received = receive_at(&store, vec![order("o1", "d1", 10)], NOW).await;
+        assert_eq!(received, [OrderOutcome::Accepted]);
         drop(store);
         assert!(data.is_empty());
     }
@@ -216,11 +198,7 @@ async fn the_database_file_is_not_written() {
         let orders: Vec<Incoming> = (0..1_000)
             .map(|at| order(&format!("o{batch}-{at}"), "d1", batch * 1_000 + at))
             .collect();
-        store
-            .intake()
-            .receive(Arc::new(orders), no_owners(), ReceiveOptions::at(NOW))
-            .await
-            .unwrap();
+        receive_at(&store, orders, NOW).await;
     }
     drop(store);
     assert!(std::fs::read(&file).unwrap() == before, "the file has changed");
@@ -252,10 +230,7 @@ fn random_batch(random: &mut Rng) -> Vec<Incoming> {
 async fn outcomes(store: &Store, batches: &[Vec<Incoming>]) -> Vec<Vec<OrderOutcome>> {
     let mut outcomes = Vec::new();
     for batch in batches {
-        let batch = Arc::new(batch.clone());
-        outcomes.push(
-            store.intake().receive(batch, no_owners(), ReceiveOptions::at(NOW)).await.unwrap(),
-        );
+        outcomes.push(receive_at(store, batch.clone(), NOW).await);
     }
     outcomes
 }

@@ -1,11 +1,9 @@
 //! The first page of a device's orders is cached, and is read again after every change of it.
 
-use std::sync::Arc;
-
 use kiosque_model::{Claim, DeviceCode, PageRequest, PresentedToken, Refusal, UnixMs};
-use kiosque_store::{History, Incoming, OrderQuery, ReceiveOptions, Refused, Returning, Store};
+use kiosque_store::{History, Incoming, OrderQuery, Refused, Returning, Store};
 use kiosque_testkit::entries::{order, title, titled};
-use kiosque_testkit::{NOW, TestStore, no_owners, open};
+use kiosque_testkit::{NOW, TestStore, open, receive_at};
 
 /// The total, and the titles of the orders; or the refusal.
 type Page = Result<(i64, Vec<String>), Refusal>;
@@ -74,8 +72,7 @@ impl Processes {
 
     async fn takes(&mut self, what: &str, order: Incoming) {
         let store = self.other().await;
-        let options = ReceiveOptions::at(NOW);
-        store.intake().receive(Arc::new(vec![order]), no_owners(), options).await.unwrap();
+        receive_at(&store, vec![order], NOW).await;
         self.sees(what).await;
     }
 }

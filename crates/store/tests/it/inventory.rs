@@ -6,7 +6,7 @@ use kiosque_testkit::entries::{account, group, moved, order};
 use kiosque_testkit::{NOW, TestData, TestStore, sql};
 
 /// Returns all entries of a list, which is read in parts of a size.
-async fn all<T, K: Clone>(
+pub(crate) async fn all<T, K: Clone>(
     limit: usize,
     read: impl AsyncFn(Listing<K>) -> Result<Listed<T, K>, Error>,
 ) -> Vec<T> {

@@ -2,15 +2,11 @@
 
 mod fleet_sales;
 
-use std::sync::Arc;
-
 use kiosque_model::sales::{DeviceSales, Sale, Turnover};
 use kiosque_model::{ActedBy, Claim, Day, DeviceCode, Minor, PresentedToken, UnixMs};
-use kiosque_store::{
-    DashboardQuery, Incoming, OnlineSince, OrderOutcome, ProductSales, ReceiveOptions, Store,
-};
+use kiosque_store::{DashboardQuery, Incoming, OnlineSince, ProductSales, Store};
 use kiosque_testkit::entries::{self, cancelled, device, order, sold};
-use kiosque_testkit::{TestStore, no_owners};
+use kiosque_testkit::{TestStore, receive_at};
 
 const DAY_MS: i64 = 86_400_000;
 /// The first day of 1971: the year before has ended.
@@ -30,10 +26,6 @@ fn sale(
 /// A sale of one product on a day.
 fn sale_on(id: &str, device: &str, day: i64) -> Incoming {
     sale(id, device, day * DAY_MS + 1_000, ("EUR", &[("p", 2, 250)]))
-}
-
-async fn receive(store: &Store, orders: Vec<Incoming>) -> Vec<OrderOutcome> {
-    store.intake().receive(Arc::new(orders), no_owners(), ReceiveOptions::at(NOW)).await.unwrap()
 }
 
 /// The answers of every report about sales.
@@ -83,11 +75,11 @@ async fn a_corrected_sale_corrects_the_name_of_its_goods() {
         ("o2", 1_000, "Older", "Water"),
         ("o3", 3_000, "Newer", "Newer"),
     ] {
-        receive(&fixture.store, vec![named(id, at, name)]).await;
+        receive_at(&fixture.store, vec![named(id, at, name)], NOW).await;
         assert_eq!(fixture.query("select goods_name from goods_names"), [stored], "{id} {name}");
     }
     let batch = [named("o4", 4_000, "Wrong"), named("o4", 4_000, "Right")];
-    receive(&fixture.store, batch.into()).await;
+    receive_at(&fixture.store, batch.into(), NOW).await;
     assert_eq!(fixture.query("select goods_name from goods_names"), ["Right"]);
 }
 
@@ -109,7 +101,7 @@ async fn a_name_without_a_sale_remains_until_the_next_sale() {
         (cancelled(started("o3"), named_sale(3_500, &["Next"])), "Next"),
         (named("o4", 1_000, &["After"]), "After"),
     ] {
-        receive(&fixture.store, vec![change]).await;
+        receive_at(&fixture.store, vec![change], NOW).await;
         assert_eq!(fixture.query("select goods_name from goods_names"), [name]);
         assert_eq!(fixture.differences().await, [""; 0], "{name}");
     }
@@ -119,7 +111,7 @@ async fn a_name_without_a_sale_remains_until_the_next_sale() {
         named("o6", 7_000, &["Second"]),
         cancelled(started("o6"), named_sale(7_000, &["Second"])),
     ];
-    receive(&fixture.store, batch.into()).await;
+    receive_at(&fixture.store, batch.into(), NOW).await;
     assert_eq!(fixture.query("select goods_name from goods_names"), ["First"]);
 }
 
@@ -129,10 +121,10 @@ async fn a_name_without_a_sale_remains_until_the_next_sale() {
 async fn an_order_that_is_paid_later_gives_the_name_that_it_had_before() {
     let fixture = TestStore::with_fleet().await;
     let no_sale = cancelled(order("o1", "d1", 2_000), named_sale(2_000, &["Water"]));
-    receive(&fixture.store, vec![no_sale]).await;
+    receive_at(&fixture.store, vec![no_sale], NOW).await;
     assert_eq!(fixture.query("select goods_name from goods_names"), [""; 0]);
     let nameless = entries::sale(2_000, "EUR", &[("x", 1, 5)]);
-    receive(&fixture.store, vec![sold(order("o1", "d1", 2_000), nameless)]).await;
+    receive_at(&fixture.store, vec![sold(order("o1", "d1", 2_000), nameless)], NOW).await;
     assert_eq!(fixture.query("select goods_name from goods_names"), ["Water"]);
 }
 
@@ -156,7 +148,7 @@ async fn a_day_of_all_devices_and_products_is_a_row() {
         let orders = (from..from + 180).flat_map(|day| {
             ["d1", "d2"].map(|device| sale_on(&format!("{device}-{day}"), device, day))
         });
-        receive(&fixture.store, orders.collect()).await;
+        receive_at(&fixture.store, orders.collect(), NOW).await;
     }
     let rows = |table: &str| fixture.query(&format!("select count(*) from {table}")).concat();
     assert_eq!(["sales_by_day", "sales_by_device"].map(rows), ["360", "360"]);
@@ -182,7 +174,7 @@ async fn the_devices_of_a_large_group_are_counted_together() {
     let sales = codes.iter().enumerate().map(|(number, code)| {
         sale_on(&format!("o{number}"), code, i64::try_from(number % 2).unwrap())
     });
-    receive(&fixture.store, sales.collect()).await;
+    receive_at(&fixture.store, sales.collect(), NOW).await;
     let session = fixture.log_in("ops").await.unwrap();
     assert_eq!(best(&fixture.store, &session, &[]).await, [("p".to_owned(), 600, 300)]);
     let rows = "select count(*) from sales_by_device";
@@ -206,7 +198,7 @@ async fn a_filter_finds_a_device_that_got_another_number() {
     let d9 = DeviceCode::parse("d9").unwrap();
     fixture.store.fleet().delete_device(d9, ActedBy::command(NOW)).await.unwrap();
     apply().await;
-    receive(&fixture.store, vec![sale_on("o1", "d9", 300), sale_on("o2", "d2", 300)]).await;
+    receive_at(&fixture.store, vec![sale_on("o1", "d9", 300), sale_on("o2", "d2", 300)], NOW).await;
     for _ in 0..2 {
         let found = answers(&fixture.store, &session, &ask).await;
         assert_eq!((found.best[0].items, found.best[0].devices), (2, 1));

@@ -13,6 +13,8 @@ use kiosque_testkit::entries::{
 };
 use kiosque_testkit::{NOW, TestStore};
 
+use crate::inventory;
+
 const ONLINE: OnlineSince = OnlineSince(UnixMs(NOW.0 - 600_000));
 
 fn code(text: &str) -> DeviceCode {
@@ -399,18 +401,11 @@ async fn orders_are_listed_by_state_and_time() {
         // The orders of each ledger, in the order of their arrival.
         let of = OrdersOf { group: group.map(group_id), device: None, filter: filter.clone() };
         for limit in [1, 3, 50] {
-            let (mut ids, mut after) = (Vec::new(), None);
-            loop {
-                let listing = Listing { after, limit };
-                let part = fixture.store.inventory().orders(of.clone(), listing).await.unwrap();
-                let orders = part.entries.into_iter().map(|order| order.unwrap().item);
-                ids.extend(orders.map(|order| order.record.head.order_id));
-                after = part.next;
-                if after.is_none() {
-                    break;
-                }
-            }
-            let (mut expected, mut ids) = (expected.to_vec(), ids);
+            let part = async |listing| fixture.store.inventory().orders(of.clone(), listing).await;
+            let orders =
+                inventory::all(limit, part).await.into_iter().map(|order| order.unwrap().item);
+            let mut ids: Vec<String> = orders.map(|order| order.record.head.order_id).collect();
+            let mut expected = expected.to_vec();
             expected.sort_unstable();
             ids.sort_unstable();
             assert_eq!(ids, expected, "{group:?} {filter:?} by {limit}");

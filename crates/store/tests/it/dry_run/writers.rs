@@ -4,13 +4,11 @@ use std::sync::Arc;
 
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::{ActedBy, UnixMs};
-use kiosque_store::{
-    EntryIndexes, Incoming, NeededEntries, NewHashes, OrderOutcome, ReceiveOptions,
-};
+use kiosque_store::{EntryIndexes, Incoming, NeededEntries, OrderOutcome, ReceiveOptions};
 use kiosque_testkit::entries::{bare_device, device, group, order};
-use kiosque_testkit::{NOW, TestData, TestStore, clock_at, is_citus, no_owners, open, origin};
+use kiosque_testkit::{NOW, TestData, TestStore, is_citus, open, origin, receive_at};
 
-use super::{dry_run, fleet, results};
+use super::{apply, dry_run, fleet, results};
 
 /// A dry run that is held in the middle stops no login, switch, log out, order, apply or archiving
 /// on the same data, and does not see them.
@@ -44,15 +42,10 @@ async fn a_dry_run_stops_no_writer() {
     );
     // The dry run continues in the state that it began with.
     let orders = vec![order("o1", "d1", 10), order("o2", "d1", 21), order("n1", "e1", 9)];
-    let received =
-        store.intake().receive(Arc::new(orders), no_owners(), ReceiveOptions::at(NOW)).await;
+    let received = receive_at(&store, orders, NOW).await;
     let (unchanged, updated) = (OrderOutcome::Unchanged, OrderOutcome::Updated);
-    assert_eq!(received.unwrap(), [unchanged, updated, OrderOutcome::Accepted]);
-    let again = store
-        .fleet()
-        .apply(fleet(), NewHashes::new(), ActedBy::command(NOW), &clock_at(NOW))
-        .await
-        .unwrap();
+    assert_eq!(received, [unchanged, updated, OrderOutcome::Accepted]);
+    let again = apply(&store, fleet()).await.unwrap();
     assert_eq!((again.counts.groups.unchanged, again.differences), (1, Vec::new()));
     drop(store);
     assert_eq!(tried.received[0], [OrderOutcome::Accepted, OrderOutcome::Accepted]);
@@ -83,9 +76,7 @@ async fn checkpoints_do_not_reach_a_dry_run() {
             let from = from + 1_000 * (part + 1);
             fixture.receive_new(batch("live", from)).await;
             checkpoint("passive");
-            let orders = Arc::new(batch("tried", from + 500));
-            let options = ReceiveOptions::at(NOW);
-            let received = store.intake().receive(orders, no_owners(), options).await.unwrap();
+            let received = receive_at(&store, batch("tried", from + 500), NOW).await;
             assert!(received.iter().all(|one| *one == OrderOutcome::Accepted), "{received:?}");
         }
         assert_eq!(store.upkeep().verify().await.unwrap().differences, [""; 0], "{kind}");
@@ -108,11 +99,7 @@ async fn the_log_of_a_dry_run_has_no_name() {
     };
     let before = names();
     let store = dry_run(&fixture.data).await;
-    store
-        .intake()
-        .receive(Arc::new(vec![order("o1", "d1", 10)]), no_owners(), ReceiveOptions::at(NOW))
-        .await
-        .unwrap();
+    receive_at(&store, vec![order("o1", "d1", 10)], NOW).await;
     assert_eq!(names(), before);
 }
 

@@ -11,10 +11,10 @@ use kiosque_model::sales::{DeviceSales, FleetSales, ProductRank, Rate, Turnover}
 use kiosque_model::{Claim, Currency, Day, GroupId, Need, PresentedToken, UnixMs, Zone};
 use kiosque_store::{DashboardQuery, DatedRate, FleetSalesQuery, Incoming, OnlineSince};
 use kiosque_testkit::entries::{beat, device, group, group_id, order};
-use kiosque_testkit::{Rng, TestData, TestStore, open, seed};
+use kiosque_testkit::{Rng, TestData, TestStore, open, receive_at, seed};
 use tokio::task::JoinSet;
 
-use super::{Answers, DAY_MS, NOW, answers, receive, sale, sale_on};
+use super::{Answers, DAY_MS, NOW, answers, sale, sale_on};
 
 const GROUPS: [&str; 2] = ["a", "b"];
 const ONLINE: OnlineSince = OnlineSince(NOW);
@@ -146,7 +146,7 @@ async fn fleet_sales_are_the_reports(zone: &str) {
             store.store.fleet().set_rates(vec![random_rate(&mut rng)]).await.unwrap();
         }
         let batch: Vec<Incoming> = (0..1 + rng.below(9)).map(|_| random_order(&mut rng)).collect();
-        receive(&store.store, batch).await;
+        receive_at(&store.store, batch, NOW).await;
         compare(&store, &session, random_days(&mut rng), &zone).await;
     }
 }
@@ -219,7 +219,7 @@ async fn the_sums_of_an_answer_are_of_one_snapshot() {
     let mut rng = Rng::seeded(seed());
     for round in 0..ROUNDS {
         let on = |at: usize| sale_on(&format!("o{round}-{at}"), "d1", recent_day(round + at));
-        receive(&store, (0..1 + rng.below(4)).map(on).collect()).await;
+        receive_at(&store, (0..1 + rng.below(4)).map(on).collect(), NOW).await;
     }
     is_done.store(true, Ordering::Release);
     readers.join_all().await;
@@ -238,7 +238,7 @@ fn recent_day(number: usize) -> i64 {
 #[tokio::test]
 async fn the_last_day_with_sales_before_a_period_is_found() {
     let fixture = TestStore::with_fleet().await;
-    receive(&fixture.store, vec![sale_on("o1", "d1", 330), sale_on("o2", "e1", 335)]).await;
+    receive_at(&fixture.store, vec![sale_on("o1", "d1", 330), sale_on("o2", "e1", 335)], NOW).await;
     let last_before = async |totals_from: i64, first: i64| {
         let days = [Day(totals_from), Day(first), Day(first + 6)];
         fixture.store.reports().fleet_sales(ask(None, days)).await.unwrap().unwrap().last_before
@@ -267,7 +267,8 @@ async fn sums_of_many_groups_are_added() {
     let devices = codes.iter().map(|code| device(code, code)).collect();
     let fleet = Fleet { groups, devices, ..Fleet::default() };
     fixture.apply(fleet).await.unwrap();
-    receive(&fixture.store, codes.iter().map(|code| sale_on(code, code, 366)).collect()).await;
+    receive_at(&fixture.store, codes.iter().map(|code| sale_on(code, code, 366)).collect(), NOW)
+        .await;
     let days = [Day(366), Day(366), Day(366)];
     let sales = fixture.store.reports().fleet_sales(ask(None, days)).await.unwrap().unwrap();
     let mut sold: Vec<_> = sales.devices.iter().map(|of| of.code.clone()).collect();
