@@ -230,7 +230,8 @@ impl TestStore {
 
 /// Receives orders in a store, without a cache of owners.
 pub async fn receive_at(store: &Store, orders: Vec<Incoming>, now: UnixMs) -> Vec<OrderOutcome> {
-    store.intake().receive(Arc::new(orders), no_owners(), ReceiveOptions::at(now)).await.unwrap()
+    let options = ReceiveOptions::at(now);
+    store.intake().receive(Arc::new(orders), no_owners(), options).await.unwrap().outcomes
 }
 
 /// Returns an empty cache of owners.

@@ -324,7 +324,9 @@ impl GroupCommit {
         let orders = Arc::clone(&transaction.orders);
         let owners = Arc::clone(&self.owners);
         let received = self.store.intake().receive(orders, owners, options).await;
-        received.inspect(|outcomes| log_inconsistent_data(outcomes))
+        let outcomes = received?.outcomes;
+        log_inconsistent_data(&outcomes);
+        Ok(outcomes)
     }
 
     /// Adapts the number of orders per transaction after one of `orders`.

@@ -115,6 +115,7 @@ pub use owners::DeviceGroups;
 pub use rates::{DatedRate, RateChange, RatesSet};
 pub use receive::{
     BatchPart, EntryIndexes, LockedGroups, NeededEntries, OrderOutcome, Owners, ReceiveOptions,
+    Received,
 };
 pub use record::{Incoming, ProductNames, Record, derived_trade_no_in};
 pub use refused_queue::{Exchange, RefusedQueue, Sender};

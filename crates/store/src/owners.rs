@@ -196,11 +196,6 @@ impl Owners {
         self.by_code.get(code)?.as_ref()
     }
 
-    /// Returns the group of an order, if its device is cached.
-    pub fn group_of(&self, order: &Incoming) -> Option<GroupNo> {
-        self.get(order.device_code.as_str())?.owner_at(order.trade_start)
-    }
-
     /// Returns the number of the first group that each order may affect, alone or together with
     /// another order; `None` for orders of unknown devices, which affect none.
     pub(crate) fn first_groups(&self, batch: &[Incoming]) -> Vec<Option<GroupNo>> {

@@ -65,6 +65,16 @@ pub enum OrderOutcome {
     Deferred,
 }
 
+/// The result of a batch, with an element for each order.
+#[derive(Clone, Debug)]
+pub struct Received {
+    /// The outcomes.
+    pub outcomes: Vec<OrderOutcome>,
+    /// The groups to which the orders belong, as far as that was decided: the group in which an
+    /// order is stored already, or the owner of its device at the start of the trade.
+    pub groups: Vec<Option<GroupNo>>,
+}
+
 /// How a batch is stored.
 #[derive(Clone, Debug)]
 pub struct ReceiveOptions {
@@ -112,7 +122,7 @@ pub struct BatchPart {
 
 impl Intake<'_> {
     /// Stores a batch, durably. A rejected order does not affect the others. The caller bounds the
-    /// size of a batch, since other writers wait for it. Returns one outcome per order.
+    /// size of a batch, since other writers wait for it.
     ///
     /// # Errors
     /// The store failed; then no order of the batch was stored.
@@ -121,7 +131,7 @@ impl Intake<'_> {
         batch: Arc<Vec<Incoming>>,
         owners: Arc<Mutex<Owners>>,
         options: ReceiveOptions,
-    ) -> Result<Vec<OrderOutcome>, Error> {
+    ) -> Result<Received, Error> {
         let (zone, opening) = (self.0.zone.clone(), self.0.opening);
         let dictionaries = Arc::clone(&self.0.dictionaries);
         let stored = self.0.db.write(Deadline::OfRequest, async move |write| {
@@ -138,14 +148,14 @@ impl Intake<'_> {
         Ok(self.committed(stored.await?).await)
     }
 
-    /// Wakes the followers of a durable batch, and trains a dictionary if it is due. Returns the
-    /// outcomes.
-    async fn committed(self, batch: Written) -> Vec<OrderOutcome> {
+    /// Wakes the followers of a durable batch, and trains a dictionary if it is due. Returns its
+    /// result.
+    async fn committed(self, batch: Written) -> Received {
         self.0.followers.changed(&batch.changes);
         if batch.packed_with_built_in > 0 {
             dictionaries::train_if_due(self.0, batch.packed_with_built_in).await;
         }
-        batch.outcomes
+        batch.received
     }
 }
 
@@ -179,9 +189,9 @@ impl OwnedOrder<'_> {
     }
 }
 
-/// The result of a batch.
+/// A batch that was written.
 struct Written {
-    outcomes: Vec<OrderOutcome>,
+    received: Received,
     /// The last change number of each group with a changed order.
     changes: Vec<(GroupNo, i64)>,
     /// The number of records that were packed with dictionary 0.
@@ -222,9 +232,13 @@ impl BatchWriter<'_> {
         let mut owned = self.choose(owned, &locked_elsewhere, &mut outcomes);
         let stored = StoredGroups::read(self.write, &owned).await?;
         stored.restore(&mut owned);
+        let mut groups = vec![None; batch.len()];
         let mut by_group: BTreeMap<GroupNo, Vec<OwnedOrder<'_>>> = BTreeMap::new();
         for one in &owned {
             by_group.entry(one.group).or_default().push(*one);
+            if let Some(group) = groups.get_mut(one.index) {
+                *group = Some(one.group);
+            }
         }
         // The statements of all groups are pipelined.
         let loads = by_group.iter().map(|(group, orders)| GroupWriter::load(self, *group, orders));
@@ -258,7 +272,8 @@ impl BatchWriter<'_> {
         let packed_with_built_in = if dictionary.is_built_in() { packed.iter().sum() } else { 0 };
         let changes = writers.iter().filter_map(|(group, one)| Some((*group, one.last_change()?)));
         let changes = changes.collect();
-        Ok(Written { outcomes, changes, packed_with_built_in })
+        let received = Received { outcomes, groups };
+        Ok(Written { received, changes, packed_with_built_in })
     }
 
     /// Returns the owners of the device of each order, and the version of the fleet in which they

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use kiosque_model::intake::OrderCounts;
 use kiosque_model::{ActedBy, GroupNo};
-use kiosque_store::{ArrivalNo, BatchPart, Incoming, OrderOutcome, Owners, ReceiveOptions};
+use kiosque_store::{
+    ArrivalNo, BatchPart, Incoming, OrderOutcome, Owners, ReceiveOptions, Received,
+};
 
 use super::{Import, ImportError, Progress, notify};
 use crate::batch_size::{BATCH_START, Throughput, TransactionTime};
@@ -86,14 +88,10 @@ impl Writer<'_, '_> {
             }
             let begun = Instant::now();
             let batch = Arc::new(batch);
-            let outcomes = self.receive(&lines, &batch, sorting).await?;
+            let Received { outcomes, groups } = self.receive(&lines, &batch, sorting).await?;
             log_inconsistent_data(&outcomes);
             let done = (batch.len(), begun.elapsed());
             self.size = self.throughput.next_size(self.size, done, self.time);
-            // The devices of a batch are cached.
-            let owners = self.owners.lock().await;
-            let groups: Vec<_> = batch.iter().map(|one| owners.group_of(one)).collect();
-            drop(owners);
             let orders = lines.into_iter().zip(&*batch).zip(groups);
             for (((line, incoming), group), outcome) in orders.zip(outcomes) {
                 if outcome == OrderOutcome::Deferred {
@@ -117,7 +115,7 @@ impl Writer<'_, '_> {
         lines: &[u64],
         batch: &Arc<Vec<Incoming>>,
         sorting: Sorting,
-    ) -> Result<Vec<OrderOutcome>, ImportError> {
+    ) -> Result<Received, ImportError> {
         let all = usize::MAX;
         let sorted = if sorting == Sorting::ForLocality { all } else { 0 };
         let arrival = self.import.run.import.map(ArrivalNo);
@@ -126,16 +124,15 @@ impl Writer<'_, '_> {
         let options = ReceiveOptions { parts: vec![whole], ..ReceiveOptions::at(now) };
         let store = self.import.store;
         let batch = Arc::clone(batch);
+        let intake = store.intake();
         let Some(needed) = self.import.missing.of_lines(lines) else {
-            return Ok(store.intake().receive(batch, Arc::clone(&self.owners), options).await?);
+            return Ok(intake.receive(batch, Arc::clone(&self.owners), options).await?);
         };
         let by = ActedBy::run(self.import.run.clone(), now);
         let of_orders = needed.of_orders.clone();
-        let outcomes =
-            store.intake().receive_creating(Arc::clone(&batch), needed, options, by).await?;
-        store.intake().cache_owners(Arc::clone(&self.owners), batch).await?;
-        self.import.missing.created(&of_orders, &outcomes);
-        Ok(outcomes)
+        let received = intake.receive_creating(batch, needed, options, by).await?;
+        self.import.missing.created(&of_orders, &received.outcomes);
+        Ok(received)
     }
 
     /// Counts an order of a group, or adds it to the rejected ones.

@@ -12,10 +12,7 @@ use crate::views::Intake;
 
 impl Intake<'_> {
     /// Adds the owners of the devices of a batch to a cache.
-    ///
-    /// # Errors
-    /// The store failed.
-    pub async fn cache_owners(
+    async fn cache_owners(
         self,
         owners: Arc<tokio::sync::Mutex<Owners>>,
         batch: Arc<Vec<Incoming>>,

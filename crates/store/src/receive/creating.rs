@@ -7,7 +7,7 @@ use kiosque_model::fleet::Fleet;
 use kiosque_model::{ActedBy, GroupNo, Zone};
 use tokio::sync::Mutex;
 
-use super::{BatchWriter, OrderOutcome, Owners, ReceiveOptions, Written};
+use super::{BatchWriter, OrderOutcome, Owners, ReceiveOptions, Received, Written};
 use crate::db::{Deadline, Write};
 use crate::error::Error;
 use crate::fleet::{ApplyError, NewEntries};
@@ -45,7 +45,6 @@ impl OrderOutcome {
 impl Intake<'_> {
     /// Stores a batch like [`Intake::receive`], and creates, in the same transaction, missing
     /// products and devices that its stored orders need. Orders that are not stored create nothing.
-    /// Returns one outcome per order.
     ///
     /// # Errors
     /// The errors of the entries, or the store failed; then no order of the batch was stored.
@@ -55,9 +54,10 @@ impl Intake<'_> {
         needed: NeededEntries,
         options: ReceiveOptions,
         by: ActedBy,
-    ) -> Result<Vec<OrderOutcome>, ApplyError> {
+    ) -> Result<Received, ApplyError> {
         // At first all orders are attempted. One that is not stored is not attempted again.
         let mut outcomes = vec![OrderOutcome::Accepted; batch.len()];
+        let mut groups = vec![None; batch.len()];
         let NeededEntries { fleet, of_orders } = needed;
         let (zone, opening) = (self.0.zone.clone(), self.0.opening);
         let dictionaries = Arc::clone(&self.0.dictionaries);
@@ -79,14 +79,19 @@ impl Intake<'_> {
                 Err(Ended::Unneeded(decided)) => (false, decided),
                 Err(Ended::Failed(error)) => return Err(error),
             };
-            let attempted = outcomes.iter_mut().filter(|outcome| outcome.is_stored());
-            attempted.zip(&decided).for_each(|(outcome, decided)| outcome.clone_from(decided));
+            let orders = outcomes.iter_mut().zip(&mut groups);
+            let attempted = orders.filter(|(outcome, _)| outcome.is_stored());
+            let new = decided.outcomes.iter().zip(decided.groups);
+            for ((outcome, group), (new_outcome, new_group)) in attempted.zip(new) {
+                outcome.clone_from(new_outcome);
+                *group = new_group;
+            }
             if done {
-                return Ok(outcomes);
+                return Ok(Received { outcomes, groups });
             }
             // An order that is not stored does not affect the others: without it, they are decided
             // in the same way.
-            attempt.retain(&decided);
+            attempt.retain(&decided.outcomes);
         }
     }
 }
@@ -94,7 +99,7 @@ impl Intake<'_> {
 /// The end of a transaction that stored nothing.
 enum Ended {
     /// It created an entry that only unstored orders need.
-    Unneeded(Vec<OrderOutcome>),
+    Unneeded(Received),
     Failed(ApplyError),
 }
 
@@ -133,9 +138,10 @@ impl CreatingBatch {
         let CreatingBatch { options, zone, dictionaries, .. } = self;
         let writer = BatchWriter { write, options, zone, history, dictionaries };
         let written = writer.write(&self.orders, &Mutex::new(owners)).await?;
-        let is_stored = |index| written.outcomes.get(index).is_some_and(OrderOutcome::is_stored);
+        let is_stored =
+            |index| written.received.outcomes.get(index).is_some_and(OrderOutcome::is_stored);
         if !has_all(&self.entries(is_stored), &created) {
-            return Err(Ended::Unneeded(written.outcomes));
+            return Err(Ended::Unneeded(written.received));
         }
         if let Some(act) = act {
             audit::act(write, &act, &self.by).await?;

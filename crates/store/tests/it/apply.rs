@@ -155,7 +155,8 @@ async fn groups_are_locked_in_the_order_of_their_numbers() {
     }
     let options = ReceiveOptions { locked_groups: LockedGroups::Skip, ..ReceiveOptions::at(NOW) };
     let batch = Arc::new(vec![order("o1", "e1", 1)]);
-    let outcomes = fixture.store.intake().receive(batch, no_owners(), options).await.unwrap();
+    let received = fixture.store.intake().receive(batch, no_owners(), options).await.unwrap();
+    let outcomes = received.outcomes;
     assert_eq!(outcomes, [OrderOutcome::Accepted], "group b is locked while the apply waits for a");
     held.release().await;
     let applied = applying.await.unwrap().unwrap();

@@ -31,7 +31,7 @@ async fn receive(
         of_batch.push(BatchPart { orders, sorted: 0, orders_max, arrival });
     }
     let options = ReceiveOptions { parts: of_batch, ..ReceiveOptions::at(NOW) };
-    fixture.store.intake().receive(Arc::new(batch), no_owners(), options).await.unwrap()
+    fixture.store.intake().receive(Arc::new(batch), no_owners(), options).await.unwrap().outcomes
 }
 
 async fn arrival(fixture: &TestStore, group: &str, id: &str) -> Option<Arrival> {

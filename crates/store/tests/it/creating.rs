@@ -38,7 +38,7 @@ async fn receive(
     let options = ReceiveOptions { parts: vec![whole], ..ReceiveOptions::at(NOW) };
     let batch = Arc::new(orders.iter().map(|(order, ..)| order.clone()).collect());
     let by = ActedBy::command(NOW);
-    fixture.store.intake().receive_creating(batch, needed, options, by).await.unwrap()
+    fixture.store.intake().receive_creating(batch, needed, options, by).await.unwrap().outcomes
 }
 
 /// Returns the devices, the products and the number of fleets in the audit trail.

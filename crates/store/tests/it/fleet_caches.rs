@@ -248,13 +248,13 @@ async fn heartbeats_are_written_while_a_group_is_locked() {
 async fn owner_of(fixture: &TestStore, owners: &Arc<Mutex<Owners>>, code: &str, at: i64) -> String {
     let id = format!("{code}-{at}-{}", fixture.query("select count(*) from orders")[0]);
     let orders = Arc::new(vec![order(&id, code, at)]);
-    let outcomes = fixture
+    let received = fixture
         .store
         .intake()
         .receive(orders, Arc::clone(owners), ReceiveOptions::at(NOW))
         .await
         .unwrap();
-    if let [OrderOutcome::Rejected(_)] = outcomes[..] {
+    if let [OrderOutcome::Rejected(_)] = received.outcomes[..] {
         return "none".to_owned();
     }
     let sql = format!(

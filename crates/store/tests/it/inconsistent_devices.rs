@@ -58,7 +58,8 @@ async fn an_order_of_a_moved_device_waits_for_all_of_its_groups() {
     let receive = async |orders: Vec<Incoming>| {
         let skip = LockedGroups::Skip;
         let options = ReceiveOptions { locked_groups: skip, ..ReceiveOptions::at(NOW) };
-        fixture.store.intake().receive(Arc::new(orders), no_owners(), options).await.unwrap()
+        let orders = Arc::new(orders);
+        fixture.store.intake().receive(orders, no_owners(), options).await.unwrap().outcomes
     };
     let expected = [OrderOutcome::GroupLocked, OrderOutcome::Accepted];
     assert_eq!(receive(orders()).await, expected);

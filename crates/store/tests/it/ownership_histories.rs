@@ -292,7 +292,7 @@ async fn take(node: &Node, step: &Step, (now, applied_at): (i64, i64)) -> Vec<Ou
             let options = ReceiveOptions::at(UnixMs(now));
             let owners = Arc::clone(&node.owners);
             let received = store.intake().receive(Arc::new(batch), owners, options).await.unwrap();
-            received.into_iter().map(outcome).collect()
+            received.outcomes.into_iter().map(outcome).collect()
         }
         Step::Archive { before, by: ArchivedBy::Server } => {
             store.upkeep().archive(UnixMs(*before), UnixMs(now)).await.unwrap();

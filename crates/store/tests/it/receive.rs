@@ -181,7 +181,8 @@ async fn sorted_orders_that_depend_on_earlier_lines_are_deferred() {
     let receive = async |sorted, orders_max| {
         let parts = vec![BatchPart { orders: 0..7, sorted, orders_max, arrival: None }];
         let options = ReceiveOptions { parts, ..ReceiveOptions::at(NOW) };
-        fixture.store.intake().receive(Arc::new(batch.clone()), no_owners(), options).await.unwrap()
+        let batch = Arc::new(batch.clone());
+        fixture.store.intake().receive(batch, no_owners(), options).await.unwrap().outcomes
     };
     let derived = rejected("tradeNoIn: oid:x is the derived number of another order");
     let taken = rejected("tradeNoIn: order o1 has I-1 already");
@@ -220,15 +221,16 @@ async fn orders_of_a_locked_group_are_left() {
     let locked_groups = LockedGroups::Skip;
     let options = ReceiveOptions { now: NOW, locked_groups, parts };
     let receive = async || {
-        fixture.store.intake().receive(Arc::clone(&batch), no_owners(), options.clone()).await
+        let (batch, options) = (Arc::clone(&batch), options.clone());
+        fixture.store.intake().receive(batch, no_owners(), options).await.unwrap().outcomes
     };
     let unknown = rejected("deviceCode: no device x is known");
     let (accepted, locked) = (OrderOutcome::Accepted, OrderOutcome::GroupLocked);
     let held = fixture.data.lock_group("a").await;
-    let outcomes = receive().await.unwrap();
+    let outcomes = receive().await;
     assert_eq!(outcomes.iter().collect::<Vec<_>>(), [&locked, &accepted, &locked, &unknown]);
     held.release().await;
-    let outcomes = receive().await.unwrap();
+    let outcomes = receive().await;
     let unchanged = OrderOutcome::Unchanged;
     assert_eq!(outcomes.iter().collect::<Vec<_>>(), [&accepted, &unchanged, &accepted, &unknown]);
 }

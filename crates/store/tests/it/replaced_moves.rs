@@ -1,17 +1,19 @@
 //! A group that received orders of a device keeps them, and is found again, when the move by which
 //! it would own the device is replaced or cancelled (SCOPE-6).
 
+use std::sync::Arc;
+
 use kiosque_model::fleet::Fleet;
 use kiosque_model::order::Order;
 use kiosque_model::{ActedBy, Day, DeviceCode, PageRequest, Refusal, UnixMs};
 use kiosque_store::{
     DashboardQuery, DeleteError, DeviceOrders, DeviceQuery, History, Incoming, OnlineSince,
-    OrderFilter, OrderOutcome, OrderPage, OrderQuery, Refused, Span,
+    OrderFilter, OrderOutcome, OrderPage, OrderQuery, ReceiveOptions, Refused, Span,
 };
 use kiosque_testkit::entries::{
     self, bare_order, first_devices, group, order, rendered, sale, sold, title,
 };
-use kiosque_testkit::{NOW, TestStore};
+use kiosque_testkit::{NOW, TestStore, no_owners};
 
 const HOUR_MS: i64 = 3_600_000;
 const MOVE: i64 = NOW.0 + 3 * HOUR_MS;
@@ -50,9 +52,13 @@ async fn an_order_of_a_replaced_move_is_stored_once() {
     for (to, since) in [("a", None), ("c", None), ("c", Some(MOVE)), ("c", Some(MOVE - 1))] {
         let fixture = replaced(to, since).await;
         let again = vec![order("ahead", "d1", AHEAD), corrected(AHEAD), corrected(AHEAD)];
-        let outcomes = fixture.receive(again).await;
+        let (again, options) = (Arc::new(again), ReceiveOptions::at(NOW));
+        let received = fixture.store.intake().receive(again, no_owners(), options).await.unwrap();
         let expected = [OrderOutcome::Unchanged, OrderOutcome::Updated, OrderOutcome::Unchanged];
-        assert_eq!(outcomes, expected, "{to} {since:?}");
+        assert_eq!(received.outcomes, expected, "{to} {since:?}");
+        let numbers = received.groups.iter().flatten().map(|group| group.0.to_string());
+        let of_group = fixture.query("select group_no from groups where group_id = 'b'");
+        assert_eq!(numbers.collect::<Vec<_>>(), vec![of_group[0].clone(); 3], "{to} {since:?}");
         let other_start = fixture.receive(vec![corrected(NOW.0 - 7)]).await;
         let reason = "tradeStartTime: order ahead belongs to group b, and at this time to group \
                       a; an update may not change the owning group";

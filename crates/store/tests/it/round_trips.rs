@@ -123,8 +123,9 @@ async fn sell(counted: &Requests, groups: &[(&str, usize)], round: &str) {
         })
     });
     let (batch, options) = (Arc::new(orders.collect::<Vec<_>>()), ReceiveOptions::at(NOW));
-    let outcomes = counted.store.intake().receive(batch, no_owners(), options).await.unwrap();
-    assert!(outcomes.iter().all(|outcome| *outcome == OrderOutcome::Accepted), "{outcomes:?}");
+    let received = counted.store.intake().receive(batch, no_owners(), options).await.unwrap();
+    let is_new = |outcome: &OrderOutcome| *outcome == OrderOutcome::Accepted;
+    assert!(received.outcomes.iter().all(is_new), "{received:?}");
 }
 
 /// Makes a request for all groups of the pages of the operator, and returns the round trips.
@@ -238,10 +239,10 @@ async fn orders_of_a_moved_device_take_no_round_trip_each() {
             let before = counted.relay.turns();
             let (batch, owners) = (Arc::new(orders.collect::<Vec<_>>()), Arc::clone(&owners));
             let options = ReceiveOptions::at(NOW);
-            let outcomes = counted.store.intake().receive(batch, owners, options).await.unwrap();
+            let received = counted.store.intake().receive(batch, owners, options).await.unwrap();
             assert!(
-                outcomes.iter().all(|outcome| *outcome == OrderOutcome::Accepted),
-                "{outcomes:?}"
+                received.outcomes.iter().all(|outcome| *outcome == OrderOutcome::Accepted),
+                "{received:?}"
             );
             fewest = fewest.min(counted.relay.turns() - before);
         }
@@ -268,9 +269,9 @@ async fn sales_take_no_round_trip_of_their_own() {
     let turns = async |batch: Vec<Incoming>, expected: OrderOutcome| {
         let before = counted.relay.turns();
         let options = ReceiveOptions::at(NOW);
-        let outcomes =
+        let received =
             counted.store.intake().receive(Arc::new(batch), Arc::clone(&owners), options).await;
-        assert!(outcomes.unwrap().iter().all(|outcome| *outcome == expected));
+        assert!(received.unwrap().outcomes.iter().all(|outcome| *outcome == expected));
         counted.relay.turns() - before
     };
     // Unsold, sold, moved to another day.

@@ -121,7 +121,7 @@ async fn a_dry_run_on_a_database_server_holds_no_lock() {
     let orders = Arc::new(vec![order("o9", "a9", 10)]);
     let (options, by) = (ReceiveOptions::at(NOW), ActedBy::command(NOW));
     let received = store.intake().receive_creating(orders, needed, options, by).await.unwrap();
-    assert_eq!(received, [OrderOutcome::Accepted]);
+    assert_eq!(received.outcomes, [OrderOutcome::Accepted]);
     let locks = "select c.relname, l.mode from pg_locks l join pg_class c on c.oid = l.relation
         join pg_namespace n on n.oid = c.relnamespace
         join pg_stat_activity a on a.pid = l.pid and a.backend_type = 'client backend'

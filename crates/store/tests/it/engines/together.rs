@@ -70,13 +70,13 @@ async fn work(store: Store, seed: u64, rounds: i64) -> i64 {
         match generator.rng.range(0..10) {
             0..=5 => {
                 let batch = Arc::new(generator.batch(BEGIN));
-                let outcomes = store
+                let received = store
                     .intake()
                     .receive(batch, Arc::clone(&known), ReceiveOptions::at(at))
                     .await
                     .unwrap();
                 let new =
-                    outcomes.iter().filter(|outcome| **outcome == OrderOutcome::Accepted).count();
+                    received.outcomes.iter().filter(|one| **one == OrderOutcome::Accepted).count();
                 accepted += i64::try_from(new).unwrap();
             }
             6 => change_the_fleet(&store, &mut generator, at).await,
