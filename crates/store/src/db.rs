@@ -29,6 +29,7 @@ pub(crate) use postgres::PLANNER;
 pub use postgres::address::shown_address;
 pub use postgres::lease::{ClockCheck, SessionLease};
 use postgres::{Postgres, transaction::Transaction};
+use reading::VisitChecked;
 pub(crate) use reading::{Bound, CheckedRead, Reading, Readings};
 pub use sqlite::{Copied, FileSizes, has_data};
 pub(crate) use sqlite::{
@@ -80,11 +81,13 @@ impl Db {
     ) -> Result<T, Refused> {
         let began = Instant::now();
         let mut first = read();
+        let CheckedRead { statements, answer, visit } = &mut first;
+        let add: &mut VisitChecked<'_> = &mut |at, row| visit(answer, at, row);
         let short = match self {
-            Db::Sqlite(sqlite) => sqlite.read_short(&mut first),
+            Db::Sqlite(sqlite) => sqlite.read_short(statements, add),
             // Boxed: this future is ten times as large as the rest of a request, and moves with it.
             Db::Postgres(postgres) => {
-                Box::pin(postgres.read_short(&mut first, account, began)).await
+                Box::pin(postgres.read_short(statements, add, account, began)).await
             }
         };
         let ended = match short {
@@ -101,7 +104,13 @@ impl Db {
             let permit = permits.acquire(account, ends).await?;
             match self {
                 Db::Sqlite(sqlite) => sqlite.read_long(permit, ends, read()).await,
-                Db::Postgres(postgres) => Box::pin(postgres.read_long(permit, ends, read())).await,
+                Db::Postgres(postgres) => {
+                    let mut read = read();
+                    let CheckedRead { statements, answer, visit } = &mut read;
+                    let add: &mut VisitChecked<'_> = &mut |at, row| visit(answer, at, row);
+                    Box::pin(postgres.read_long(permit, ends, statements, add)).await?;
+                    Ok(read.answer)
+                }
             }
         };
         match long.await {

@@ -190,6 +190,11 @@ pub(crate) struct CheckedRead<T> {
     pub(crate) visit: fn(&mut T, usize, &Row<'_>) -> Result<ControlFlow<()>, Refused>,
 }
 
+/// The visitor of a checked read without the type of the answer, so that the code of the engines is
+/// generated once.
+pub(super) type VisitChecked<'a> =
+    dyn FnMut(usize, &Row<'_>) -> Result<ControlFlow<()>, Refused> + Send + 'a;
+
 impl Read<'_> {
     /// Reads several statements, which are sent together.
     pub(crate) async fn together<R: Readings>(&self, readings: R) -> Result<R::Rows, Error> {

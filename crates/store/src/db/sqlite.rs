@@ -24,7 +24,9 @@ use tokio::sync::Semaphore;
 use super::erased::{Ask, Done, on_blocking_pool};
 use super::faults::Faults;
 use super::read_permits::{ReadPermit, ReadPermits};
-use super::{Changes, CheckedRead, Deadline, ONE_ROW, OpenOptions, Read, ReadOf, permit};
+use super::{
+    Bound, Changes, CheckedRead, Deadline, ONE_ROW, OpenOptions, Read, ReadOf, VisitChecked, permit,
+};
 use crate::error::{Error, Refused};
 use crate::sql::{Row, Sql, Value};
 use budget::Budget;
@@ -114,8 +116,12 @@ impl Sqlite {
 
     /// Reads behind a check in one snapshot on the calling thread, within the budget for it.
     /// Switching threads costs a short read more than its statements.
-    pub(super) fn read_short<T>(&self, read: &mut CheckedRead<T>) -> Result<(), Refused> {
-        Budget::INLINE.limit(|| self.run_checked(&self.readers, read))
+    pub(super) fn read_short(
+        &self,
+        statements: &[Bound],
+        visit: &mut VisitChecked<'_>,
+    ) -> Result<(), Refused> {
+        Budget::INLINE.limit(|| self.run_checked(&self.readers, statements, visit))
     }
 
     /// Reads behind a check in one snapshot on the blocking pool.
@@ -129,15 +135,23 @@ impl Sqlite {
         on_blocking_pool(move || {
             // The work holds the permit, because it continues when its caller is gone.
             let _permit = permit;
-            let long = || sqlite.run_checked(&sqlite.long_readers, &mut read);
+            let CheckedRead { statements, answer, visit } = &mut read;
+            let add: &mut VisitChecked<'_> = &mut |at, row| visit(answer, at, row);
+            let long = || sqlite.run_checked(&sqlite.long_readers, statements, add);
             Budget::Until(ends).limit(long)?;
             Ok(read.answer)
         })
         .await
     }
 
-    fn run_checked<T>(&self, readers: &Readers, read: &mut CheckedRead<T>) -> Result<(), Refused> {
-        let ran = self.with_reader(readers, |connection| run_checked(connection, read));
+    fn run_checked(
+        &self,
+        readers: &Readers,
+        statements: &[Bound],
+        visit: &mut VisitChecked<'_>,
+    ) -> Result<(), Refused> {
+        let run = |connection: &Connection| run_checked(connection, statements, visit);
+        let ran = self.with_reader(readers, run);
         ran.map_err(|refused| match refused {
             Refused::Store(error) => Refused::Store(self.files.explain(error)),
             refused @ Refused::Refusal(_) => refused,
@@ -300,9 +314,12 @@ fn configured(connection: Connection, wait: Duration) -> Result<Connection, Erro
 }
 
 /// Runs a check and the statements behind it, unless it does not prove the caller.
-fn run_checked<T>(connection: &Connection, read: &mut CheckedRead<T>) -> Result<(), Refused> {
-    let CheckedRead { statements, answer, visit } = read;
-    let [check, statements @ ..] = &statements[..] else { return Err(Error::Gone.into()) };
+fn run_checked(
+    connection: &Connection,
+    statements: &[Bound],
+    visit: &mut VisitChecked<'_>,
+) -> Result<(), Refused> {
+    let [check, statements @ ..] = statements else { return Err(Error::Gone.into()) };
     let mut statement = connection.prepare_cached(check.sql.for_sqlite()?).map_err(Error::from)?;
     let params = rusqlite::params_from_iter(&check.params);
     let mut row = statement.query(params).map_err(Error::from)?;
@@ -311,7 +328,7 @@ fn run_checked<T>(connection: &Connection, read: &mut CheckedRead<T>) -> Result<
     let proved = row.next().map_err(Error::from)?;
     closed::check(connection)?;
     let Some(proved) = proved else { return Ok(()) };
-    if visit(answer, 0, &Row::Sqlite(proved))?.is_break() {
+    if visit(0, &Row::Sqlite(proved))?.is_break() {
         return Ok(());
     }
     for (at, bound) in (1..).zip(statements) {
@@ -320,7 +337,7 @@ fn run_checked<T>(connection: &Connection, read: &mut CheckedRead<T>) -> Result<
             if let Row::Sqlite(row) = row {
                 budget::spend_row(row)?;
             }
-            visit(answer, at, row).map(drop)
+            visit(at, row).map(drop)
         })?;
     }
     Ok(())

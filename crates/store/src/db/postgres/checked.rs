@@ -14,37 +14,36 @@ use tokio_postgres::types::ToSql;
 use super::conflict::is_lock_timeout;
 use super::connection::{Connection, Union};
 use super::params::{Column, all_params, bulk_columns};
-use crate::db::{Bound, CheckedRead};
+use crate::db::{Bound, VisitChecked};
 use crate::error::{Error, Refused};
 use crate::sql::{Row, union_of};
 
 /// The destination of the rows of a read, and their maximum number.
-struct Rows<'a, T> {
-    answer: &'a mut T,
-    visit: fn(&mut T, usize, &Row<'_>) -> Result<ControlFlow<()>, Refused>,
+struct Rows<'a, 'v> {
+    visit: &'a mut VisitChecked<'v>,
     left: usize,
 }
 
-impl<T> Rows<'_, T> {
+impl Rows<'_, '_> {
     fn add(&mut self, statement: usize, row: &Row<'_>) -> Result<ControlFlow<()>, Refused> {
         let spent = || Error::TooMuchWork("a read returned too many rows");
         // The row of the check does not count.
         self.left = self.left.checked_sub(usize::from(statement != 0)).ok_or_else(spent)?;
-        (self.visit)(self.answer, statement, row)
+        (self.visit)(statement, row)
     }
 }
 
 /// Runs a check and the statements behind it, which return at most `rows_max` rows, in one round
 /// trip. They run as one statement, since PostgreSQL takes some 20 us for each additional one. On
 /// Citus, where the session may be on another shard than the group, they run as two.
-pub(super) async fn run<T: Send>(
+pub(super) async fn run(
     connection: &Connection,
-    read: &mut CheckedRead<T>,
+    statements: &[Bound],
+    visit: &mut VisitChecked<'_>,
     rows_max: usize,
 ) -> Result<(), Refused> {
-    let CheckedRead { statements, answer, visit } = read;
     let all: Vec<&Bound> = statements.iter().collect();
-    let rows = Rows { answer, visit: *visit, left: rows_max };
+    let rows = Rows { visit, left: rows_max };
     let ran = match &all[..] {
         [check, statements @ ..] if connection.is_sharded && !statements.is_empty() => {
             check_and_read(connection, &[*check], statements, rows).await
@@ -58,10 +57,10 @@ pub(super) async fn run<T: Send>(
 }
 
 /// Runs the check and the statements as one statement.
-async fn read_as_one<T: Send>(
+async fn read_as_one(
     connection: &Connection,
     all: &[&Bound],
-    mut rows: Rows<'_, T>,
+    mut rows: Rows<'_, '_>,
 ) -> Result<(), Refused> {
     let union = connection.union(all).await?;
     let bulk: Vec<_> = all.iter().map(|one| bulk_columns(one)).collect::<Result<_, _>>()?;
@@ -82,11 +81,11 @@ async fn read_as_one<T: Send>(
 
 /// Runs the check, then the statements as one. Both are sent before the first is answered. They
 /// need no transaction: each worker of Citus has snapshots of its own.
-async fn check_and_read<T: Send>(
+async fn check_and_read(
     connection: &Connection,
     check: &[&Bound],
     statements: &[&Bound],
-    mut rows: Rows<'_, T>,
+    mut rows: Rows<'_, '_>,
 ) -> Result<(), Refused> {
     let mut sent = send_together(connection, [check, statements]).await?.into_iter();
     let mut checked = pin!(answered(sent.next()).await?);
@@ -225,12 +224,9 @@ mod tests {
         for is_sharded in [false, true] {
             connection.is_sharded = is_sharded;
             for (check, result) in [(&FAILS, "division by zero"), (&NO_ROW, "Ok(())")] {
-                let mut read = CheckedRead {
-                    statements: [check, &OTHER, &OTHER].map(|sql| Bound::new(sql, [])).into(),
-                    answer: (),
-                    visit: |(), _, _| Ok(ControlFlow::Continue(())),
-                };
-                let ran = run(&connection, &mut read, 10).await;
+                let statements = [check, &OTHER, &OTHER].map(|sql| Bound::new(sql, []));
+                let visit: &mut VisitChecked<'_> = &mut |_, _| Ok(ControlFlow::Continue(()));
+                let ran = run(&connection, &statements, visit, 10).await;
                 assert!(format!("{ran:?}").contains(result), "{is_sharded}: {ran:?}");
             }
         }
@@ -245,17 +241,15 @@ mod tests {
         let (_schema, mut connection) = opened().await;
         for is_sharded in [false, true] {
             connection.is_sharded = is_sharded;
-            let mut read = CheckedRead {
-                statements: [&CHECK, &ONE, &TWO, &ONE].map(|sql| Bound::new(sql, [])).into(),
-                answer: Vec::new(),
-                visit: |rows: &mut Vec<(usize, i64)>, statement, row| {
-                    let (_, number): (&str, i64) = row.read()?;
-                    rows.push((statement, number));
-                    Ok(ControlFlow::Continue(()))
-                },
+            let statements = [&CHECK, &ONE, &TWO, &ONE].map(|sql| Bound::new(sql, []));
+            let mut rows = Vec::new();
+            let visit: &mut VisitChecked<'_> = &mut |statement, row| {
+                let (_, number): (&str, i64) = row.read()?;
+                rows.push((statement, number));
+                Ok(ControlFlow::Continue(()))
             };
-            run(&connection, &mut read, 4).await.expect("rows");
-            assert_eq!(read.answer, [(0, 0), (1, 1), (2, 2), (2, 3), (3, 1)], "{is_sharded}");
+            run(&connection, &statements, visit, 4).await.expect("rows");
+            assert_eq!(rows, [(0, 0), (1, 1), (2, 2), (2, 3), (3, 1)], "{is_sharded}");
         }
     }
 

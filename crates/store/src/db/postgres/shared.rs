@@ -13,8 +13,8 @@ use super::checked;
 use super::connection::{Connection, limits_of_read, until};
 use super::params::all_params;
 use super::transaction::{Access, Transaction};
-use crate::db::CheckedRead;
 use crate::db::read_permits::ReadPermit;
+use crate::db::{Bound, VisitChecked};
 use crate::error::{Error, Refused};
 use crate::sql::{Row, Sql, Value};
 
@@ -48,9 +48,10 @@ pub(super) struct Slot {
 
 impl Postgres {
     /// Reads on a shared connection, within the budget for it.
-    pub(in crate::db) async fn read_short<T: Send>(
+    pub(in crate::db) async fn read_short(
         &self,
-        read: &mut CheckedRead<T>,
+        statements: &[Bound],
+        visit: &mut VisitChecked<'_>,
         account: AccountNo,
         now: Instant,
     ) -> Result<(), Refused> {
@@ -58,7 +59,7 @@ impl Postgres {
         let slot = in_flight.0;
         let work = async {
             let connection = slot.connection(self).await?;
-            let ran = checked::run(&connection, read, SHARED_ROWS_MAX).await;
+            let ran = checked::run(&connection, statements, visit, SHARED_ROWS_MAX).await;
             self.lease.confirm(&connection, ran)
         };
         match tokio::time::timeout_at((now + self.wait).into(), work).await {
@@ -73,19 +74,21 @@ impl Postgres {
 
     /// Reads alone on a connection. At its deadline, or when its caller is gone, its statement is
     /// cancelled and the connection closed.
-    pub(in crate::db) async fn read_long<T: Send>(
+    pub(in crate::db) async fn read_long(
         &self,
         permit: ReadPermit,
         ends: Instant,
-        mut read: CheckedRead<T>,
-    ) -> Result<T, Refused> {
+        statements: &[Bound],
+        visit: &mut VisitChecked<'_>,
+    ) -> Result<(), Refused> {
         let in_flight = Slot::take(&self.long, 1, Instant::now())?;
         let slot = in_flight.0;
         let connection = until(ends, slot.connection(self)).await.inspect_err(|_| slot.forget())?;
         let held = Some((Arc::clone(&connection), permit));
         let mut running = RunningRead { slot, runtime: &self.runtime, held };
         let ran = {
-            let mut work = std::pin::pin!(checked::run(&connection, &mut read, usize::MAX));
+            let work = checked::run(&connection, statements, visit, usize::MAX);
+            let mut work = std::pin::pin!(work);
             match tokio::time::timeout_at(ends.into(), &mut work).await {
                 Ok(ran) => ran,
                 Err(_) => Err(connection.ended_at_deadline(work).await),
@@ -95,8 +98,7 @@ impl Postgres {
         if ran.is_ok() {
             running.held = None;
         }
-        self.lease.confirm(&connection, ran)?;
-        Ok(read.answer)
+        self.lease.confirm(&connection, ran)
     }
 
     /// Visits the rows of one statement.
