@@ -29,4 +29,5 @@ mod scope;
 mod sessions;
 mod several_nodes;
 mod simulation;
+mod switch_group;
 mod trail;
