@@ -94,7 +94,7 @@ impl<'a> GroupWriter<'a> {
         let codes = distinct(orders.iter().map(|one| one.order.device_code.as_str()));
         let sales =
             orders.iter().filter_map(|one| Some((one.ownership.device, one.order.sale.as_ref()?)));
-        let stored = order_row::stored_orders(group, ids, batch.dictionaries);
+        let stored = order_row::read_orders(group, ids, batch.dictionaries);
         let holders = Bound::new(&HOLDERS, [group.into()]).with_rows(numbers).all();
         let ledgers = Bound::new(&LEDGERS, [group.into()]).with_rows(codes).all();
         let counter = ChangeCounter::read(group, batch.history);

@@ -45,7 +45,7 @@ pub(super) struct StoredOrders {
 }
 
 /// Reads the stored orders of a group that have one of the ids.
-pub(super) fn stored_orders(
+pub(super) fn read_orders(
     group: GroupNo,
     ids: Vec<[Value<'_>; 1]>,
     dictionaries: &Arc<Dictionaries>,
