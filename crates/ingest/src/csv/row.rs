@@ -1,8 +1,9 @@
 //! Reads the rows of a CSV file: their line numbers and cells, in bounded memory.
 //!
-//! The `csv` crate, which writes them, reads what is no CSV as well: an unclosed quote takes all
-//! rows up to the next one, text after a closing quote joins the cell, and neither is reported. Its
-//! records have no maximum length, and its line numbers count LF alone.
+//! Files are written with the `csv` crate, but not read with it, because it accepts invalid CSV
+//! without an error: a cell whose quote is not closed contains the rows up to the next quote, and
+//! text after a closing quote is added to the cell. It also does not limit the length of a record,
+//! and its line numbers only count LF.
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
