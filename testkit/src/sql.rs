@@ -47,11 +47,16 @@ files! {
     /// PostgreSQL: makes new orders, and the file that shows whether the server has room, fail as
     /// on a full disk.
     FULL_DISK = "full_disk.sql",
-    /// PostgreSQL: the number of sessions that sleep in a trigger of [`HOLD_MOVE`] or
-    /// [`HOLD_DICTIONARY`].
+    /// PostgreSQL: the number of sessions that sleep in a trigger of [`HOLD_MOVE`],
+    /// [`HOLD_DICTIONARY`] or [`HOLD_BOUNDARY`].
     HELD = "held.sql",
     /// The number of histories of all groups.
     HISTORIES = "histories.sql",
+    /// PostgreSQL: makes the first process that moves the archive boundary of the device `CODE`
+    /// sleep.
+    HOLD_BOUNDARY = "hold_boundary.sql",
+    /// PostgreSQL: undoes [`HOLD_BOUNDARY`].
+    HOLD_BOUNDARY_NO_MORE = "hold_boundary_no_more.sql",
     /// PostgreSQL: makes the first process that adds a dictionary sleep.
     HOLD_DICTIONARY = "hold_dictionary.sql",
     /// SQLite: makes each process that adds a dictionary compute for days, until the trigger

@@ -2,6 +2,7 @@
 //! directory. Each test has its own servers, with durable commits.
 
 mod access;
+mod archiving;
 mod away_standby;
 mod dictionaries;
 mod encryption;

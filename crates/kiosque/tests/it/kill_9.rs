@@ -1,6 +1,6 @@
 //! An import or a server that is killed at any moment loses no acknowledged order.
 
-mod archive;
+pub(crate) mod archive;
 mod dictionary;
 
 use std::fmt::Write as _;

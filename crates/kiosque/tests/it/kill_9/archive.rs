@@ -1,7 +1,6 @@
 //! `kiosque archive` that is killed between its transactions.
 
-use kiosque_testkit::{FleetToml, Sandbox};
-use serde_json::json;
+use kiosque_testkit::{FleetToml, OrderLine, Sandbox};
 
 use super::{When, copy_data, run_and_kill};
 use crate::KIOSQUE;
@@ -13,31 +12,22 @@ const DAYS: usize = 3;
 /// Sizes in blocks of 512 bytes: the log passes all but the last while boundaries are moved.
 const LOG_BLOCKS: [i64; 4] = [70, 150, 230, 400];
 
-/// Returns a code whose row fills the log soon.
-fn code(device: usize) -> String {
-    format!("{device:060}")
-}
-
-fn with_orders() -> Sandbox {
+/// Stores three orders of each of these devices, one a day from 2026-01-01.
+pub(crate) fn store_orders(sandbox: &Sandbox, codes: &[String]) {
     let fleet = FleetToml::new().group("g", "Group").account("walker", &["g"]);
-    let fleet =
-        (0..DEVICES).map(code).fold(fleet, |fleet, code| fleet.device(&code, "Device", "g"));
-    let sandbox = KIOSQUE.sandbox_with(fleet, "UTC");
-    let places = (0..DEVICES).flat_map(|device| (1..=DAYS).map(move |day| (device, day)));
-    let order = |(device, day)| {
-        let order = json!({
-            "orderId": format!("{device}-{day}"), "deviceCode": code(device), "currency": "USD",
-            "totalAmount": 5, "tradeStartTime": format!("2026-01-0{day} 12:00:00"),
-        });
-        format!("{order}\n")
+    let fleet = codes.iter().fold(fleet, |fleet, code| fleet.device(code, "Device", "g"));
+    let fleet = sandbox.file("fleet.toml", fleet);
+    sandbox.run(&["apply", &fleet, "--timezone", "UTC"]).success();
+    let places = codes.iter().flat_map(|code| (1..=DAYS).map(move |day| (code, day)));
+    let order = |(code, day)| {
+        let start = format!("2026-01-0{day} 12:00:00");
+        OrderLine::new(format!("{code}-{day}"), code, start).amount("USD", 5).to_string()
     };
-    let orders: String = places.map(order).collect();
-    sandbox.import(orders);
-    sandbox
+    sandbox.import(places.map(order).collect::<String>());
 }
 
 /// Returns the numbers of devices by the number of their archived orders.
-fn by_archived(sandbox: &Sandbox) -> [usize; DAYS + 1] {
+pub(crate) fn by_archived(sandbox: &Sandbox) -> [usize; DAYS + 1] {
     let mut devices = [0; DAYS + 1];
     for device in sandbox.json(&["device", "list"]).as_array().unwrap() {
         devices[usize::try_from(device["archivedCount"].as_u64().unwrap()).unwrap()] += 1;
@@ -62,7 +52,10 @@ fn kill_and_repeat(sandbox: &Sandbox, args: &[&str], (old, new): (usize, usize),
 /// ORD-5, ORD-22: forward, to two archived orders of each device, and back to one.
 #[test]
 fn kill_9_of_archiving_leaves_each_boundary_old_or_new() {
-    let fresh = with_orders();
+    let fresh = KIOSQUE.sandbox();
+    // The rows of long codes fill the log soon.
+    let codes: Vec<String> = (0..DEVICES).map(|device| format!("{device:060}")).collect();
+    store_orders(&fresh, &codes);
     let forward = ["archive", "--before", "2026-01-03"];
     let back = ["archive", "--before", "2026-01-02", "--yes"];
     let amid = LOG_BLOCKS.map(|blocks| {

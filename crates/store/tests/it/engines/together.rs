@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use kiosque_model::fleet::{AccountEntry, DeviceEntry, Fleet};
 use kiosque_model::{ActedBy, LoginName, UnixMs};
-use kiosque_store::{ApplyError, NewHashes, OrderOutcome, ReceiveOptions, Refused, Store};
+use kiosque_store::{
+    ApplyError, NewHashes, OrderOutcome, ReceiveOptions, Refused, Returning, Store,
+};
 use kiosque_testkit::entries::{bare_account, bare_device, group_id};
 use kiosque_testkit::{TestData, TestStore, clock_at, no_owners, open, origin, size};
 
@@ -85,7 +87,8 @@ async fn work(store: Store, seed: u64, rounds: i64) -> i64 {
                 store.intake().write_activity().await.unwrap();
             }
             8 => {
-                store.upkeep().archive(UnixMs(generator.rng.range(0..BEGIN)), at).await.unwrap();
+                let before = UnixMs(generator.rng.range(0..BEGIN));
+                store.upkeep().archive_exactly(before, at, Returning::Allowed).await.unwrap();
             }
             _ => log_in(&store, generator.rng.choose(&["ops", "Zed"]), seed, at).await,
         }
