@@ -1,5 +1,10 @@
 //! PostgreSQL: shared connections, over which requests send their batches, and a pool of
 //! connections that run one transaction at a time.
+//!
+//! Both are ours. A pool crate (deadpool, bb8) gives a connection to one caller at a time, so it
+//! cannot share one by account, and what it would replace of the pool is `pooled` and `give_back`:
+//! its manager would have to check the same lease, and each connection that is abandoned would have
+//! to be taken out of it.
 
 pub(super) mod address;
 mod boot_time;
