@@ -1,1 +1,2 @@
+-- The number of histories of all groups.
 select count(*) from group_histories

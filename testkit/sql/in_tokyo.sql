@@ -1,2 +1,2 @@
--- Replaces the time zone of the data.
+-- SQLite: sets the recorded time zone to Tokyo's.
 update metadata set value = 'Asia/Tokyo' where name = 'time_zone'

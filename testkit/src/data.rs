@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use tokio::sync::OnceCell;
 use tokio_postgres::{Client, NoTls};
 
-use crate::sql;
+use crate::sql::sql;
 use crate::wait::WAIT_MAX;
 
 /// The variable with the engine of a run: `postgres` or `citus`, or SQLite if it is not set.
@@ -142,7 +142,7 @@ impl TestData {
         };
         std::thread::scope(|scope| scope.spawn(create).join()).unwrap().unwrap();
         // The next store that opens the data records the zone of its test.
-        self.execute(sql::FORGET_ZONE);
+        self.execute(&sql("forget_zone"));
     }
 
     /// Distributes the tables over the workers of a Citus cluster, by the script for operators.
@@ -234,8 +234,8 @@ impl TestData {
                 [DATABASE, WAL].map(read).to_vec()
             }
             TestData::Postgres(postgres) => {
-                let every_row = if is_citus() { sql::EVERY_ROW_CITUS } else { sql::EVERY_ROW };
-                postgres.query(every_row).await.into_iter().map(String::into_bytes).collect()
+                let every_row = sql(if is_citus() { "every_row_citus" } else { "every_row" });
+                postgres.query(&every_row).await.into_iter().map(String::into_bytes).collect()
             }
         }
     }
@@ -252,11 +252,11 @@ impl TestData {
                 commits_in(&std::fs::read(directory.path().join(WAL)).unwrap())
             }
             TestData::Postgres(postgres) => {
-                let writers = match is_citus() {
-                    true => sql::WRITERS_OF_ORDERS_CITUS,
-                    false => sql::WRITERS_OF_ORDERS,
-                };
-                postgres.query(writers).await.into_iter().collect()
+                let writers = sql(match is_citus() {
+                    true => "writers_of_orders_citus",
+                    false => "writers_of_orders",
+                });
+                postgres.query(&writers).await.into_iter().collect()
             }
         }
     }
@@ -264,11 +264,11 @@ impl TestData {
     /// Begins a transaction that blocks every other writer, but no reader, until it is released or
     /// dropped.
     pub async fn block_writes(&self) -> WriteLock {
-        self.begin(match self {
-            TestData::Directory(_) => sql::HOLD_WRITES_SQLITE,
-            TestData::Postgres(_) => sql::HOLD_WRITES_POSTGRES,
-        })
-        .await
+        let hold = sql(match self {
+            TestData::Directory(_) => "hold_writes_sqlite",
+            TestData::Postgres(_) => "hold_writes_postgres",
+        });
+        self.begin(&hold).await
     }
 
     /// Runs a statement in a separate transaction, which holds its locks until it is released or
@@ -296,7 +296,7 @@ impl TestData {
     /// SQLite has no locks of groups.
     pub async fn lock_group(&self, group: &str) -> WriteLock {
         assert!(matches!(self, TestData::Postgres(_)), "SQLite has no locks of groups");
-        self.begin(&sql::HOLD_GROUP.replace("GROUP", group)).await
+        self.begin(&sql("hold_group").replace("GROUP", group)).await
     }
 
     /// Destroys the data under a store that has not read any of it.
@@ -306,7 +306,7 @@ impl TestData {
             TestData::Directory(directory) => {
                 std::fs::write(directory.path().join(WAL), "").unwrap()
             }
-            TestData::Postgres(_) => self.execute(sql::TEAR_DOWN),
+            TestData::Postgres(_) => self.execute(&sql("tear_down")),
         }
     }
 

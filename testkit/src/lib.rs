@@ -4,7 +4,8 @@
 //! above their own:
 //!
 //! - always: fleets ([`FleetToml`]), a seeded generator ([`Rng`]), the soak switch ([`size`]),
-//!   waiting for conditions ([`wait_until`]), and [`sql`] for access that the store does not offer;
+//!   waiting for conditions ([`wait_until`]), and statements ([`sql`]) for access that the store
+//!   does not offer;
 //! - `store`: the location of a test's data on either engine (`TestData`), a store on it
 //!   (`TestStore`), and `entries` of fleets and orders;
 //! - `server`: a server in the test's process (`TestServer`), and asynchronous clients of it;
@@ -17,7 +18,7 @@
 mod fleet;
 mod rng;
 mod soak;
-pub mod sql;
+mod sql;
 
 #[cfg(feature = "program")]
 pub mod blocking;
@@ -66,6 +67,7 @@ pub use paths::{
 };
 pub use rng::{Rng, seed};
 pub use soak::{is_soak, runs, size};
+pub use sql::sql;
 
 #[cfg(feature = "program")]
 pub use chromium::{Chromium, Key, Scripts, Window};

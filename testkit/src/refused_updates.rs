@@ -5,11 +5,11 @@ use crate::{TestData, sql};
 impl TestData {
     /// Makes the store fail on every update of an order.
     pub fn refuse_updates(&self, order: &str) {
-        let sql = match self {
-            TestData::Directory(_) => sql::REFUSE_UPDATES_SQLITE,
-            TestData::Postgres(_) => sql::REFUSE_UPDATES_POSTGRES,
-        };
-        self.execute(&sql.replace("ORDER", order));
+        let refuse = sql(match self {
+            TestData::Directory(_) => "refuse_updates_sqlite",
+            TestData::Postgres(_) => "refuse_updates_postgres",
+        });
+        self.execute(&refuse.replace("ORDER", order));
     }
 
     /// Undoes [`TestData::refuse_updates`].

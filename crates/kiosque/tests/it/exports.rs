@@ -211,7 +211,7 @@ fn a_damaged_order_is_left_out_of_the_export_and_named() {
     let sandbox = odd();
     let whole = sandbox.run(&["orders", "export"]).success().stdout;
     let csv = sandbox.run(&["orders", "export", "--output", "csv"]).success().stdout;
-    drop(sandbox.run_sql(&sql::DAMAGE_ORDER.replace("ORDER", "f").replace("BY", "1")));
+    drop(sandbox.run_sql(&sql("damage_order").replace("ORDER", "f").replace("BY", "1")));
     let named = "kiosque: not exported: group north, device D1, order f: its checksum does \
                  not match its columns and its record\n\
                  kiosque: 1 order is damaged and is not in the export; the last backup may have \

@@ -73,7 +73,7 @@ fn an_import_that_was_killed_is_listed_as_interrupted() {
     import.kill_9();
     let table = |sandbox: &Sandbox| sandbox.run(&["import", "list"]).success().stdout;
     assert!(table(&sandbox).contains(" running "), "{}", table(&sandbox));
-    drop(sandbox.run_sql(sql::SILENCE_IMPORTS));
+    drop(sandbox.run_sql(&sql("silence_imports")));
     assert!(table(&sandbox).contains(" interrupted "), "{}", table(&sandbox));
     assert_eq!(imports(&sandbox)[0]["endedTimestamp"], Value::Null);
     let served = sandbox.serve();
@@ -94,7 +94,7 @@ fn an_import_that_waits_is_interrupted() {
         let mut import = Served::spawn(command.stdin(input), &sandbox.certificate());
         drop(command);
         import.wait_for_interrupt_handler();
-        let held = (signal == "TERM").then(|| sandbox.run_sql(sql::HOLD_WRITES_SQLITE));
+        let held = (signal == "TERM").then(|| sandbox.run_sql(&sql("hold_writes_sqlite")));
         if held.is_some() {
             writeln!(lines, "{}", order("o1")).unwrap();
             drop(lines);
@@ -115,7 +115,7 @@ fn an_import_that_waits_is_interrupted() {
 fn an_archive_run_that_is_interrupted_says_what_to_do() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     sandbox.import(order("o1"));
-    let held = sandbox.run_sql(sql::HOLD_WRITES_SQLITE);
+    let held = sandbox.run_sql(&sql("hold_writes_sqlite"));
     let mut archive = sandbox.spawn(&["archive", "--before", "2026-02-01"]);
     archive.wait_for_interrupt_handler();
     archive.signal("INT");

@@ -74,7 +74,7 @@ fn a_store_that_fails_does_not_fill_the_log() {
 fn a_damaged_order_is_named_in_the_log() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     sandbox.import(order("broken"));
-    drop(sandbox.run_sql(&sql::DAMAGE_ORDER.replace("ORDER", "broken").replace("BY", "1")));
+    drop(sandbox.run_sql(&sql("damage_order").replace("ORDER", "broken").replace("BY", "1")));
     let served = sandbox.serve();
     let (mut caller, token) = served.log_in("walker");
     let mut code = || caller.call(ORDERS_PATH, Some(&token), r#"{"deviceCode":"D1"}"#).code();

@@ -164,7 +164,7 @@ fn a_backup_from_before_a_change_of_time_zone_rules_is_restored() {
     let late = sold("late", "2026-01-02 23:30:05");
     let orders = [late, sold("noon", "2026-01-10 12:00:00")].join("\n");
     sandbox.import(orders);
-    drop(sandbox.run_sql(sql::OTHER_ZONE_RULES));
+    drop(sandbox.run_sql(&sql("other_zone_rules")));
     sandbox.run(&["backup", "monday.db"]).success();
     let ran = sandbox.run(&["restore", "monday.db"]).success();
     let verified = "verified monday.db: 2 orders, no difference but ";
@@ -178,7 +178,7 @@ fn a_backup_from_before_a_change_of_time_zone_rules_is_restored() {
     assert!(listed.stderr.contains("no damage"), "{}", listed.stderr);
 
     // The sums of a day with the same orders by both rules are still compared.
-    drop(sandbox.run_sql(sql::WRONG_LAST_DAY));
+    drop(sandbox.run_sql(&sql("wrong_last_day")));
     sandbox.run(&["backup", "tuesday.db"]).success();
     let refused = sandbox.run(&["restore", "tuesday.db"]).failure();
     let difference = "group north, 2026-01-10: EUR: [9, ";
@@ -204,7 +204,7 @@ fn a_directory_without_data_is_filled() {
 #[test]
 fn differences_are_printed_without_control_characters() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    drop(sandbox.run_sql(sql::CLEAR_SCREEN));
+    drop(sandbox.run_sql(&sql("clear_screen")));
     let verified = sandbox.run(&["verify"]).failure().stdout;
     let file = sandbox.data().join("kiosque.db");
     let restored = KIOSQUE.sandbox().run(&["restore", file.to_str().unwrap()]).failure().stdout;
@@ -247,7 +247,7 @@ fn what_is_no_backup_is_not_restored() {
     sandbox.file("empty.db", "");
     let photos = KIOSQUE.sandbox();
     fs::create_dir(photos.data()).unwrap();
-    drop(photos.run_sql(sql::PHOTOS));
+    drop(photos.run_sql(&sql("photos")));
     fs::copy(photos.data().join("kiosque.db"), sandbox.path("photos.db")).unwrap();
     let before = fs::read(sandbox.data().join("kiosque.db")).unwrap();
     for (file, reason) in [

@@ -24,7 +24,7 @@ async fn a_damaged_order_fails_the_requests_that_need_it_and_no_others() {
     let mut browser = Browser::with_rights(&server, "read").await;
     assert!(!browser.get("/console/service").await.text.contains("damaged order"));
 
-    server.data.tamper(&sql::DAMAGE_ORDER.replace("ORDER", "O-2").replace("BY", "1"));
+    server.data.tamper(&sql("damage_order").replace("ORDER", "O-2").replace("BY", "1"));
     let page = orders(&server, &token, 2).await;
     let detail = server.call(DETAIL_PATH, Some(&token), r#"{"tradeNoIn":"oid:O-2"}"#).await;
     for reply in [page, detail] {
@@ -51,7 +51,7 @@ async fn a_damaged_order_fails_the_requests_that_need_it_and_no_others() {
 #[tokio::test]
 async fn a_damaged_order_that_is_sent_again_is_rejected_alone() {
     let (server, token) = catalog::open_to_ops().await;
-    server.data.tamper(&sql::DAMAGE_ORDER.replace("ORDER", "O-2").replace("BY", "1"));
+    server.data.tamper(&sql("damage_order").replace("ORDER", "O-2").replace("BY", "1"));
     let key = server.create_key("orders,read").await;
     let line = |id: &str| OrderLine::new(id, "H-1", "2026-01-02 03:04:05").to_string();
     let body = ["new-1", "O-2", "new-2"].map(line).concat();

@@ -147,7 +147,7 @@ async fn a_request_that_waits_for_a_lock_is_busy() {
     options.settings.limits.store_wait = Duration::from_secs(4);
     let server = TestServer::start_on(fleet(), options).await;
     let (token, key) = (server.log_in("a").await.token, server.create_key("read").await);
-    let lock = server.data.hold(sql::LOCK_SESSIONS).await;
+    let lock = server.data.hold(&sql("lock_sessions")).await;
     let refused = server.call(PROFILE_PATH, Some(&token), "{}").await;
     assert_eq!((refused.status, refused.code()), (500, 500), "{refused:?}");
     assert_eq!(refused.headers["retry-after"], "1");

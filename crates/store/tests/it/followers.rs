@@ -92,7 +92,7 @@ async fn a_loss_of_changes_wakes_it() {
     fixture.receive_new(vec![order("a", "d1", 1), order("b", "d1", 2)]).await;
     let (mut mine, last) = follower(&fixture.store, &token).await;
     assert!(is_left_alone(&mut mine, last).await);
-    fixture.data.execute(sql::LOSE_CHANGE);
+    fixture.data.execute(&sql("lose_change"));
     woken(&mut mine, last, "a loss of changes").await;
 }
 

@@ -72,7 +72,7 @@ async fn damaged_orders_are_named_among_the_others() {
     let fixture = fixture().await;
     let ids = ["p1", "p2", "p3", "p4"];
     fixture.receive_new(ids.map(|id| order(id, "e1", 5)).to_vec()).await;
-    fixture.tamper(&sql::DAMAGE_ORDER.replace("ORDER", "p2").replace("BY", "1"));
+    fixture.tamper(&sql("damage_order").replace("ORDER", "p2").replace("BY", "1"));
     let checksum = "its checksum does not match its columns and its record";
     let mut expected =
         ["a d1 o1", "a d1 o2", "b d1 o3", "b e1 p1", "", "b e1 p3", "b e1 p4"].map(str::to_owned);

@@ -22,7 +22,7 @@ const AT_THE_COMMIT: &str = "deferred";
 /// A store that refuses this many inserts into a table.
 async fn refusing(table: &str, code: &str, times: u32, when: &str) -> TestStore {
     let fixture = TestStore::with_fleet_on(TestData::postgres()).await;
-    let refuse = if is_citus() { sql::REFUSE_AT_FIRST_CITUS } else { sql::REFUSE_AT_FIRST };
+    let refuse = sql(if is_citus() { "refuse_at_first_citus" } else { "refuse_at_first" });
     let refuse = refuse.replace("THE_TABLE", table).replace("'SQLSTATE'", &format!("'{code}'"));
     let refuse = refuse.replace("<= TIMES", &format!("<= {times}")).replace("WHEN", when);
     fixture.data.execute(&refuse);

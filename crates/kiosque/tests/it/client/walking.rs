@@ -17,7 +17,7 @@ const DEVICE: &str = "north-1";
 
 /// Returns the ids of all orders of the device, by arrival.
 fn stored(server: &TestServer) -> Vec<String> {
-    let rows = server.data.query(sql::ORDER_SEQS);
+    let rows = server.data.query(&sql("order_seqs"));
     let ids = rows.iter().map(|row| row.rsplit_once('|').unwrap());
     let mut ids: Vec<(u64, &str)> = ids
         .filter(|(id, _)| id.starts_with(DEVICE))

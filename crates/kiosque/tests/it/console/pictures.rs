@@ -94,7 +94,7 @@ impl Still {
     }
 
     fn send_heartbeats(&self) {
-        let codes = self.server.data.query(sql::DEVICE_CODES);
+        let codes = self.server.data.query(&sql("device_codes"));
         let is_silent = |code: &String| code.starts_with(CLOSED) || SILENT.contains(&code.as_str());
         let codes = codes.into_iter().filter(|code| !is_silent(code));
         let beats: String =

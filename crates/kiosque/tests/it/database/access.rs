@@ -25,9 +25,9 @@ fn a_server_that_is_refused_does_not_wait() {
     };
     let refused_as = |user: &str, database: &str| refused(&node(user, database));
     let mut said = vec![refused_as("tills", "absent"), refused_as("stranger", "kiosque")];
-    server.sql(sql::CREATE_LATIN1_DATABASE).unwrap();
+    server.sql(&sql("create_latin1_database")).unwrap();
     said.push(refused_as("kiosque", "latin1"));
-    server.sql(sql::ASK_PASSWORD).unwrap();
+    server.sql(&sql("ask_password")).unwrap();
     wait_until("the password is requested", || {
         node("tills", "kiosque").run(&["verify"]).stderr.contains("password missing")
     });

@@ -24,13 +24,13 @@ fn archiving_that_is_killed_leaves_each_boundary_old_or_new() {
     let back: &[&str] = &["archive", "--before", "2026-01-02", "--yes"];
     for (args, old, new) in [(forward, 0, 2), (back, 2, 1)] {
         assert_eq!(by_archived(&node)[old], DEVICES);
-        server.sql(&sql::HOLD_BOUNDARY.replace("CODE", &codes[HELD_DEVICE])).unwrap();
+        server.sql(&sql("hold_boundary").replace("CODE", &codes[HELD_DEVICE])).unwrap();
         let mut archive = node.spawn(args);
-        wait_until("the database holds a boundary", || server.sql(sql::HELD).unwrap() == "1");
+        wait_until("the database holds a boundary", || server.sql(&sql("held")).unwrap() == "1");
         archive.kill_9();
-        server.sql(sql::END_HELD).unwrap();
-        wait_until("its session ends", || server.sql(sql::HELD).unwrap() == "0");
-        server.sql(sql::HOLD_BOUNDARY_NO_MORE).unwrap();
+        server.sql(&sql("end_held")).unwrap();
+        wait_until("its session ends", || server.sql(&sql("held")).unwrap() == "0");
+        server.sql(&sql("hold_boundary_no_more")).unwrap();
         node.verified();
 
         let left = by_archived(&node);

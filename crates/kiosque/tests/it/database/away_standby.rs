@@ -15,7 +15,7 @@ const TRIES: usize = 10;
 const MORE_AT_MOST: usize = 6;
 
 fn backends(primary: &Server) -> usize {
-    primary.sql(sql::BACKENDS).unwrap().parse().unwrap()
+    primary.sql(&sql("backends")).unwrap().parse().unwrap()
 }
 
 /// Posts orders one by one; no answer may say that one is stored.

@@ -49,7 +49,7 @@ fn a_database_that_was_copied_back_refuses_followers_of_lost_changes() {
             served[node] = Some(nodes[node].serve_with(&UNHURRIED));
         }
     }
-    let histories = server.sql(sql::HISTORIES).unwrap();
+    let histories = server.sql(&sql("histories")).unwrap();
     assert_eq!(histories, "4", "two nodes, each of which was restarted once before an order");
     let mut caller = served[0].as_ref().unwrap().connect();
     for (at, cursor) in cursors.iter().enumerate() {

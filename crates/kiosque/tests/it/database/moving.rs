@@ -14,7 +14,7 @@ use crate::{KIOSQUE, shell};
 /// been copied by then.
 fn end_when_held(server: &Server, moving: &mut Command, signal: &str) -> usize {
     let mut moving = Served::spawn(moving, Path::new(""));
-    wait_until("the database holds the move", || server.sql(sql::HELD).unwrap() == "1");
+    wait_until("the database holds the move", || server.sql(&sql("held")).unwrap() == "1");
     moving.signal(signal);
     let status = moving.wait();
     if signal == "INT" {
@@ -22,9 +22,9 @@ fn end_when_held(server: &Server, moving: &mut Command, signal: &str) -> usize {
         moving.stderr_until(" remains the data in use until the move is complete; ");
         moving.stderr_until("repeat the command to begin it again\n");
     }
-    server.sql(sql::END_HELD).unwrap();
-    wait_until("its session ends", || server.sql(sql::HELD).unwrap() == "0");
-    server.sql(sql::ORDERS_STORED).unwrap().parse().unwrap()
+    server.sql(&sql("end_held")).unwrap();
+    wait_until("its session ends", || server.sql(&sql("held")).unwrap() == "0");
+    server.sql(&sql("orders_stored")).unwrap().parse().unwrap()
 }
 
 /// A move that is killed leaves a database that nothing opens. The next one begins again, and its
@@ -50,7 +50,7 @@ fn a_killed_move_begins_again() {
     // Orders are copied device by device: one of the first device's, one of the second's, and
     // neither among the first few thousand.
     let (first, second) = (order_id("m", orders / 4), order_id("m", orders / 4 + 1));
-    let hold = sql::HOLD_MOVE.replace("FIRST_ORDER", &first).replace("SECOND_ORDER", &second);
+    let hold = sql("hold_move").replace("FIRST_ORDER", &first).replace("SECOND_ORDER", &second);
     server.sql(&hold).unwrap();
     let copied = ["KILL", "INT"].map(|signal| end_when_held(&server, &mut move_it(), signal));
     assert!(0 < copied[0] && copied[0] < copied[1] && copied[1] < orders, "{copied:?}");
@@ -92,10 +92,10 @@ fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
     let server = Server::start(Durability::Full).unwrap();
     let node = node(&[&server]);
     let move_it = || sandbox.run(&["move", "--store", &address(&[&server])]);
-    server.sql(sql::REFUSE_TO_OPEN).unwrap();
+    server.sql(&sql("refuse_to_open")).unwrap();
     let stopped = move_it().failure().stderr;
     assert!(stopped.contains("refused for a test"), "{stopped}");
-    server.sql(sql::REFUSE_NO_MORE).unwrap();
+    server.sql(&sql("refuse_no_more")).unwrap();
     let directory = sandbox.run(&["verify"]).failure().stderr;
     assert!(directory.contains("this data was moved to a database"), "{directory}");
     let database = node.run(&["verify"]).failure().stderr;
@@ -103,7 +103,7 @@ fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
 
     let moved = move_it().success().stdout;
     assert!(moved.contains(": 40 orders and 1 session, "), "{moved}");
-    assert_eq!(server.sql(sql::IMPORTED_ORDERS).unwrap(), "40");
+    assert_eq!(server.sql(&sql("imported_orders")).unwrap(), "40");
     node.verified();
     assert!(answers(&node.serve_with(&UNHURRIED), &token) == before);
     let again = move_it().failure().stderr;

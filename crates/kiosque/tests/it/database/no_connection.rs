@@ -28,7 +28,7 @@ fn a_database_without_a_connection_takes_no_orders() {
     let detail = |body: &str| serde_json::from_str::<Value>(body).unwrap()["detail"].clone();
     wait_until("orders are refused with the reason", || {
         // One that was in use may be idle now.
-        server.sql(sql::END_POOLED).unwrap();
+        server.sql(&sql("end_pooled")).unwrap();
         let posted = post(0);
         let (status, body) = ready();
         let metrics = shell::get(&served, "/metrics").1;

@@ -26,7 +26,7 @@ fn accepted_and_ended(of_old: &[&str], change: impl FnOnce(&Sandbox)) -> (Vec<In
     // Each knows one of the two, as if the network between the others were cut.
     let (on_old, on_new) = (node(&[&primary]), node(&[&standby]));
     create_data(&on_old);
-    primary.sql(sql::OTHER_CLUSTER).unwrap();
+    primary.sql(&sql("other_cluster")).unwrap();
     let old = on_old.serve_with(of_old);
     let token = log_in(&mut old.connect(), "guest");
     let change = || {

@@ -226,7 +226,7 @@ fn a_database_that_fails_does_not_fill_the_log() {
     let served = node.serve_with(&UNHURRIED);
     let mut caller = served.connect();
     let token = log_in(&mut caller, "guest");
-    server.sql(sql::TEAR_DOWN).unwrap();
+    server.sql(&sql("tear_down")).unwrap();
     assert!((0..300).all(|_| use_of(&mut caller, &token) == 500));
     wait_until("all are in the log", || failures(&served.stderr(), STORE_FAILED).0 == 300);
     assert!(failures(&served.stderr(), STORE_FAILED).1 < 300, "{}", served.stderr());

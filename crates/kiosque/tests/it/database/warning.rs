@@ -24,7 +24,7 @@ fn a_commit_with_a_cancelled_wait_for_the_standby_is_not_reported_as_done() {
             served.connect().call(TOKEN_PATH, None, body)
         });
         wait_until("the login is answered", || {
-            primary.sql(sql::CANCEL_WAITS).unwrap();
+            primary.sql(&sql("cancel_waits")).unwrap();
             login.is_finished()
         });
         login.join().unwrap()

@@ -94,7 +94,7 @@ impl Whole {
         served.stop();
         assert!(!sandbox.data().join("kiosque.db-wal").exists());
         let content = fs::read(sandbox.data().join("kiosque.db")).unwrap();
-        let entries = entries(&sandbox, sql::LEAVES_OF_ORDERS);
+        let entries = entries(&sandbox, &sql("leaves_of_orders"));
         Whole { sandbox, content, token, orders, answers, entries }
     }
 
@@ -423,7 +423,7 @@ fn damage_that_hides_groups_and_devices_is_named_by_the_export() {
     let expected = whole.sandbox.run(&["orders", "export"]).success().stdout;
     let mut hidden = 0;
     for table in ["ledger", "groups"] {
-        let pages = sql::LEAVES_OF_ORDERS.replace("'orders'", &format!("'{table}'"));
+        let pages = sql("leaves_of_orders").replace("'orders'", &format!("'{table}'"));
         for page in entries(&whole.sandbox, &pages).keys() {
             let exported = whole.export_with(*page, 1);
             if exported.stdout != expected {

@@ -22,7 +22,7 @@ fn file(orders: Range<usize>) -> String {
 /// Returns a sandbox where a process that stores a dictionary does not come to an end.
 fn held() -> Sandbox {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    drop(sandbox.run_sql(sql::HOLD_DICTIONARY_SQLITE));
+    drop(sandbox.run_sql(&sql("hold_dictionary_sqlite")));
     sandbox
 }
 
@@ -37,7 +37,7 @@ fn wait_until_it_stores_the_dictionary(sandbox: &Sandbox) {
     let mut connection = sandbox.run_sql("");
     connection.busy_timeout(Duration::ZERO).unwrap();
     wait_until("a process stores the dictionary", || {
-        count(sandbox, sql::ORDERS_STORED) >= 4_000
+        count(sandbox, &sql("orders_stored")) >= 4_000
             && connection.transaction_with_behavior(TransactionBehavior::Immediate).is_err()
     });
 }
@@ -48,13 +48,13 @@ fn stored_after_the_kill(sandbox: &Sandbox) -> usize {
     drop(sandbox.run_sql("drop trigger hold_dictionary"));
     let stored = sandbox.verified();
     assert!((4_000..ORDERS).contains(&stored), "{stored}");
-    assert_eq!(count(sandbox, sql::DICTIONARIES), 0);
+    assert_eq!(count(sandbox, &sql("dictionaries")), 0);
     stored
 }
 
 fn check_whole(sandbox: &Sandbox) {
     assert_eq!(sandbox.verified(), ORDERS);
-    assert_eq!(count(sandbox, sql::DICTIONARIES), 1);
+    assert_eq!(count(sandbox, &sql("dictionaries")), 1);
 }
 
 /// The orders before are stored, and the next import stores a dictionary.

@@ -146,7 +146,7 @@ fn the_zone_of_earlier_data_is_not_used() {
     assert_eq!(print(&place), "tradeStartTime\n2026-03-01 23:30:00\n");
     let address = place.server.address().to_string();
     place.stop();
-    place.sandbox.run_sql(sql::IN_TOKYO);
+    place.sandbox.run_sql(&sql("in_tokyo"));
     let serve = ["serve", "--listen", &address, "--operator-listen", "127.0.0.1:0"];
     place.server = place.sandbox.start(&mut place.sandbox.command(&serve));
     // The date string is stored.

@@ -136,7 +136,7 @@ async fn an_answer_that_sent_lost_changes_breaks_off() {
     let sent = [following.next().await.unwrap(), following.next().await.unwrap()];
     assert_eq!(ids(&sent), [(1, "a"), (2, "b")]);
     eventually("it waits", async || server.store.orders().waiting_followers() == 1).await;
-    server.data.execute(sql::LOSE_CHANGE);
+    server.data.execute(&sql("lose_change"));
     assert_eq!(following.next().await, None);
     assert!(!following.is_whole);
     let query = format!("group=g1&after={}", sent[0]["next"].as_str().unwrap());
@@ -151,7 +151,7 @@ async fn an_answer_breaks_off_at_a_damaged_order() {
     let key = server.create_key("read").await;
     let orders: String = (0..510).map(|at| line(&format!("o{at}"), at)).collect();
     server.import_valid(orders).await;
-    server.data.tamper(&sql::DAMAGE_ORDER.replace("ORDER", "o505").replace("BY", "1"));
+    server.data.tamper(&sql("damage_order").replace("ORDER", "o505").replace("BY", "1"));
     let mut answer = Following::begin(&server, &key, "group=g1").await;
     let mut last = Value::Null;
     for change_no in 1..=500 {

@@ -125,8 +125,10 @@ async fn a_wait_ends_by_what_another_node_does() {
     let after = ask(&server, &token, &json!({})).await.success()["next"].clone();
     let asking = begin(&server, &token, &after, 1).await;
     // A request that waits holds no snapshot.
-    eventually("no transaction is open", async || server.data.query(sql::OPEN_SNAPSHOTS) == ["0"])
-        .await;
+    eventually("no transaction is open", async || {
+        server.data.query(&sql("open_snapshots")) == ["0"]
+    })
+    .await;
     other.import_valid(line("a", 1)).await;
     let reply = asking.await.unwrap();
     let (found, next, _) = changes(reply.success());

@@ -109,12 +109,12 @@ async fn the_navigation_marks_a_service_with_failed_checks() {
     server.set_rates(&[("EUR", "2026-01-01", "1.1")]).await;
     assert_eq!(mark(&browser.get("/console/devices").await.text), one);
     // Only the page of the service counts what is stored.
-    server.data.execute(sql::SET_TOTALS_ASIDE);
+    server.data.execute(&sql("set_totals_aside"));
     for (path, status) in [("service", 503), ("devices", 200), ("intake", 200)] {
         let page = browser.get(&format!("/console/{path}")).await;
         assert_eq!((page.status, mark(&page.text).as_str()), (status, one), "{path}");
     }
-    server.data.execute(sql::SET_RATES_ASIDE);
+    server.data.execute(&sql("set_rates_aside"));
     let page = browser.get("/console/devices").await;
     assert_eq!((page.status, mark(&page.text).as_str()), (200, ""));
     let keeper = server.create_key_named("keeper", "keys").await;

@@ -119,12 +119,12 @@ async fn an_answer_that_is_not_read_holds_no_snapshot() {
         server.import_valid(online_order(1)).await;
         if server.store.engine().is_file() {
             eventually("the log is emptied", async || {
-                server.data.query(sql::EMPTY_LOG) == ["0|0|0"]
+                server.data.query(&sql("empty_log")) == ["0|0|0"]
             })
             .await;
         } else {
             eventually("no transaction is open", async || {
-                server.data.query(sql::OPEN_SNAPSHOTS) == ["0"]
+                server.data.query(&sql("open_snapshots")) == ["0"]
             })
             .await;
         }

@@ -380,8 +380,8 @@ async fn the_order_of_an_import_is_all_the_same_to_the_sums() {
         for part in orders.chunks(orders.len().div_ceil(parts)) {
             server.import_valid(part.join("\n")).await;
         }
-        let kept = [sql::SUMS, sql::NAMES, sql::BOUNDS, sql::DEVICE_SUMS]
-            .map(|sql| server.data.query(sql));
+        let kept =
+            ["sums", "names", "bounds", "device_sums"].map(|name| server.data.query(&sql(name)));
         assert!(kept.iter().all(|lines| lines.len() > 4));
         let token = server.log_in("ops").await.token;
         let range = json!({"startTimestamp": start});

@@ -25,7 +25,7 @@ fn numbered(line: String, number: &str) -> String {
 
 /// Returns the id and the sequence number of each order.
 fn stored(server: &TestServer) -> Vec<String> {
-    server.data.query(sql::ORDER_SEQS)
+    server.data.query(&sql("order_seqs"))
 }
 
 /// A group that another transaction has locked, as an apply does, delays the streams with its
@@ -188,6 +188,6 @@ async fn a_request_whose_nth_statement_failed_may_be_sent_again() {
             }
         }
     }
-    assert_eq!(server.data.query(sql::ORDERS_STORED), [orders.to_string()]);
+    assert_eq!(server.data.query(&sql("orders_stored")), [orders.to_string()]);
     assert_eq!(server.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }

@@ -206,7 +206,7 @@ async fn a_server_whose_data_was_moved_is_not_ready() {
     let options = ServerOptions { data: TestData::sqlite(), ..ServerOptions::default() };
     let server = TestServer::start_on("", options).await;
     assert_eq!(get(&server, "/readyz").await.status, 200);
-    server.data.execute(sql::MOVED_AWAY);
+    server.data.execute(&sql("moved_away"));
     let reply = get(&server, "/readyz").await;
     let reason = "this data was moved to a database; stop this program, and start it with --store";
     assert!(reply.status == 503 && reply.text.contains(reason), "{reply:?}");
@@ -224,7 +224,7 @@ async fn a_full_disk_of_the_database_is_reported_until_there_is_room() {
     let server = TestServer::start_on(super::fleet(), options).await;
     let key = server.create_key("orders").await;
     let orders = async || get(&server, "/readyz/orders").await;
-    server.data.execute(sql::FULL_DISK);
+    server.data.execute(&sql("full_disk"));
     assert_eq!(orders().await.status, 200, "no file is written while no write has failed");
     let post = async || server.call_operator(ORDERS_CALL, Some(&key), line("a", 1)).await;
     let refused = post().await;
@@ -239,7 +239,7 @@ async fn a_full_disk_of_the_database_is_reported_until_there_is_room() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     assert_eq!(get(&server, "/readyz").await.status, 200);
-    server.data.execute(sql::FREE_DISK);
+    server.data.execute(&sql("free_disk"));
     eventually("there is room again", async || orders().await.status == 200).await;
     assert_eq!(counts(&post().await), [1, 0, 0, 0]);
 }
