@@ -27,8 +27,6 @@ mod chromium;
 #[cfg(feature = "server")]
 mod client;
 #[cfg(feature = "store")]
-mod clock;
-#[cfg(feature = "store")]
 mod data;
 #[cfg(feature = "store")]
 pub mod entries;
@@ -73,8 +71,6 @@ pub use sql::sql;
 pub use chromium::{Chromium, Key, Scripts, Window};
 #[cfg(feature = "server")]
 pub use client::{Client, Http2Client, LoggedIn, post};
-#[cfg(feature = "store")]
-pub use clock::ManualClock;
 #[cfg(feature = "store")]
 pub use data::{Fingerprint, NOW, TestData, WriteLock, is_citus, open_options};
 #[cfg(feature = "program")]

@@ -3,6 +3,8 @@
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
+use kiosque_clock::{GOLDEN, mixed};
+
 /// A small generator (SplitMix64): the same seed gives the same numbers on every machine.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
@@ -19,11 +21,9 @@ impl Rng {
     }
 
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
+        let number = mixed(self.0);
+        self.0 = self.0.wrapping_add(GOLDEN);
+        number
     }
 
     /// Returns a number from 0 to `end - 1`.

@@ -3,12 +3,13 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, Version};
 use bytes::Bytes;
 use http_body_util::Full;
-use kiosque_clock::Entropy;
+use kiosque_clock::{Clock, Entropy, millis};
 use kiosque_ingest::fleet::{self, Format};
 use kiosque_ingest::import::{
     ImportObserver, ImportRules, Imported, Progress, Strictness, import_ndjson,
@@ -26,7 +27,6 @@ use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
 use crate::client::{Client, Http2Client, LoggedIn, connect_http2};
-use crate::clock::ManualClock;
 use crate::data::{TestData, open_options};
 use crate::paths::{DEVICES_PATH, SWITCH_PATH, TOKEN_PATH};
 use crate::reply::Reply;
@@ -88,7 +88,8 @@ pub struct TestServer {
     pub app: Arc<App>,
     zone: Zone,
     session_lease: Duration,
-    clock: ManualClock,
+    /// The milliseconds since 1970 that the server's clock shows.
+    now_ms: Arc<AtomicI64>,
     stop: Stop,
     serving: Option<JoinHandle<()>>,
 }
@@ -140,12 +141,12 @@ impl TestServer {
 
     /// Starts a server on existing data.
     pub async fn open(options: ServerOptions) -> TestServer {
-        TestServer::open_at(options, ManualClock::new(UnixMs(START_MS))).await
+        TestServer::open_at(options, Arc::new(AtomicI64::new(START_MS))).await
     }
 
     /// Starts another node on the same data, with the same clock.
     pub async fn another_node(&self) -> TestServer {
-        TestServer::open_at(self.options(), self.clock.clone()).await
+        TestServer::open_at(self.options(), Arc::clone(&self.now_ms)).await
     }
 
     fn options(&self) -> ServerOptions {
@@ -157,21 +158,22 @@ impl TestServer {
         }
     }
 
-    async fn open_at(options: ServerOptions, clock: ManualClock) -> TestServer {
+    async fn open_at(options: ServerOptions, now_ms: Arc<AtomicI64>) -> TestServer {
         let directory = match &options.data {
             TestData::Directory(directory) => Arc::clone(directory),
             TestData::Postgres(_) => Arc::new(TempDir::new().unwrap()),
         };
-        TestServer::open_in(directory, options, clock).await
+        TestServer::open_in(directory, options, now_ms).await
     }
 
     /// Starts a server whose certificate is in `directory`.
     async fn open_in(
         directory: Arc<TempDir>,
         options: ServerOptions,
-        clock: ManualClock,
+        now_ms: Arc<AtomicI64>,
     ) -> TestServer {
         let ServerOptions { data, zone, session_lease, settings } = options;
+        let clock = Clock::Manual(Arc::clone(&now_ms));
         let opening = OpenOptions {
             zone: Some(&zone),
             wait: settings.limits.store_wait,
@@ -185,7 +187,7 @@ impl TestServer {
         let bind = || Listener::bind("127.0.0.1:0", Arc::clone(&certificate));
         let (gateway, operators) = (bind().await.unwrap(), bind().await.unwrap());
         let (address, operator) = (gateway.address().unwrap(), operators.address().unwrap());
-        let app = App::new(store.clone(), settings.clone(), clock.clock(), Entropy::system());
+        let app = App::new(store.clone(), settings.clone(), clock, Entropy::system());
         let app = Arc::new(app.unwrap());
         let stop = Stop::default();
         let gateway = Arc::clone(&app).serve(Audience::Gateway, gateway, stop.clone());
@@ -204,7 +206,7 @@ impl TestServer {
             app,
             zone,
             session_lease,
-            clock,
+            now_ms,
             stop,
             serving: Some(serving),
         }
@@ -214,7 +216,7 @@ impl TestServer {
     pub async fn restart(&mut self) {
         self.stop().await;
         let directory = Arc::clone(&self.directory);
-        *self = TestServer::open_in(directory, self.options(), self.clock.clone()).await;
+        *self = TestServer::open_in(directory, self.options(), Arc::clone(&self.now_ms)).await;
     }
 
     /// Stops the server, and returns when it has drained.
@@ -223,24 +225,28 @@ impl TestServer {
         self.serving.take().unwrap().await.unwrap();
     }
 
+    fn clock(&self) -> Clock {
+        Clock::Manual(Arc::clone(&self.now_ms))
+    }
+
     /// Returns the time that the server's clock shows.
     pub fn now(&self) -> UnixMs {
-        self.clock.now()
+        self.clock().now()
     }
 
     /// Sets the clock to a time with an offset.
     pub fn set_clock(&self, time: &str) {
-        self.clock.set(self.zone.parse(time).unwrap());
+        self.now_ms.store(self.zone.parse(time).unwrap().0, Ordering::SeqCst);
     }
 
     /// Writes the refused logins that are due to the audit trail.
     pub async fn flush_refused_logins(&self) {
-        self.app.refused_logins().flush(&self.store, self.clock.now()).await;
+        self.app.refused_logins().flush(&self.store, self.now()).await;
     }
 
     /// Moves the clock forward.
     pub fn advance(&self, by: Duration) {
-        self.clock.advance(by);
+        self.now_ms.fetch_add(millis(by), Ordering::SeqCst);
     }
 
     /// Applies a fleet like `kiosque apply`.
@@ -252,7 +258,7 @@ impl TestServer {
             .map_err(|errors| errors.of_file().into_iter().map(Into::into).collect())
             .map_err(ApplyError::Invalid)?;
         let by = ActedBy::command(self.now());
-        fleet::apply(&self.store, fleet, &self.clock.clock(), &Entropy::system(), by).await
+        fleet::apply(&self.store, fleet, &self.clock(), &Entropy::system(), by).await
     }
 
     /// Imports orders like `kiosque import orders`. Returns the counts and the rejected lines.
@@ -260,7 +266,7 @@ impl TestServer {
         let mut rejections = Rejections::default();
         let lead_max = self.settings.limits.order_lead_max;
         let rules = ImportRules { lead_max, strictness: Strictness::Lenient };
-        let clock = self.clock.clock();
+        let clock = self.clock();
         let lines = ndjson.as_ref();
         let run = Default::default();
         let imported = import_ndjson(&self.store, &clock, rules, lines, &run, &mut rejections);

@@ -1,6 +1,7 @@
 //! A store without a server.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 
 use kiosque_clock::Clock;
 use kiosque_contract::OrderRecord;
@@ -15,7 +16,6 @@ use kiosque_store::{
 };
 use tokio::sync::Mutex;
 
-use crate::clock::ManualClock;
 use crate::data::{NOW, TestData, open_options};
 use crate::entries::{account, device, group, product, title};
 
@@ -241,7 +241,7 @@ pub fn no_owners() -> Arc<Mutex<Owners>> {
 
 /// Returns a clock that always shows `now`.
 pub fn clock_at(now: UnixMs) -> Clock {
-    ManualClock::new(now).clock()
+    Clock::Manual(Arc::new(AtomicI64::new(now.0)))
 }
 
 /// Returns the origin of a request from an address.

@@ -3,16 +3,18 @@
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
+use kiosque_clock::Clock;
 use kiosque_contract::DatedMove;
 use kiosque_model::audit::AuditEvent;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::{ActedBy, DeviceCode};
 use kiosque_store::{AuditQuery, History, NewHashes, OrderOutcome};
 use kiosque_testkit::entries::{self, account, device, group, order};
-use kiosque_testkit::{ManualClock, NOW, TestData, TestStore, open};
+use kiosque_testkit::{NOW, TestData, TestStore, clock_at, open};
 
 fn moved(group: &str) -> Fleet {
     Fleet { devices: vec![entries::moved("d1", group, None)], ..Fleet::default() }
@@ -42,8 +44,9 @@ async fn a_fleet_that_waited_takes_effect_when_it_has_the_lock() {
 /// Returns `false` if the fleet took effect before the move.
 async fn moves_back_after_it_waited() -> bool {
     let fixture = TestStore::with_fleet().await;
-    let (arrived, clock) = (NOW.plus_ms(100), ManualClock::new(NOW.plus_ms(100)));
-    let clock_of_fleet = clock.clock();
+    let arrived = NOW.plus_ms(100);
+    let clock = Arc::new(AtomicI64::new(arrived.0));
+    let clock_of_fleet = Clock::Manual(Arc::clone(&clock));
     let by = ActedBy::command(arrived);
     let waiting = fixture.store.fleet().apply(moved("a"), NewHashes::new(), by, &clock_of_fleet);
     let mut waiting = Box::pin(waiting);
@@ -55,7 +58,7 @@ async fn moves_back_after_it_waited() -> bool {
     let other = fixture.again().await;
     other.apply_at(moved("b"), begins).await.unwrap();
     other.receive_new(vec![order("x", "d1", begins.0 + 1)]).await;
-    clock.set(ends);
+    clock.store(ends.0, Ordering::SeqCst);
     let applied = waiting.await.unwrap();
     if fixture.query(&format!("select 1 from audit where at_ms = {}", arrived.0)) == ["1"] {
         return false;
@@ -110,7 +113,7 @@ async fn a_device_that_is_deleted_while_a_fleet_waits_is_read_again() {
         let fleet = Fleet { devices: vec![DeviceEntry { name, ..entry }], ..Fleet::default() };
         let fleet = Arc::new(fleet);
         let lock = fixture.data.block_writes().await;
-        let clock = ManualClock::new(NOW).clock();
+        let clock = clock_at(NOW);
         let by = ActedBy::command(NOW);
         let fleet_of_apply = Arc::clone(&fleet);
         let apply =
