@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use bytes::Bytes;
-use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST, SET_COOKIE};
+use http::header::{CONTENT_TYPE, HOST, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -44,13 +44,21 @@ impl Call {
         token: Option<&str>,
         body: &impl Serialize,
     ) -> anyhow::Result<Call> {
-        let uri = format!("{}/{path}", kiosque_contract::GATEWAY_PREFIX).parse()?;
-        let mut headers = HeaderMap::new();
-        if let Some(token) = token {
-            headers.insert(TOKEN_HEADER, HeaderValue::from_str(token)?);
+        let path = format!("{}/{path}", kiosque_contract::GATEWAY_PREFIX);
+        let call = Call::of(&path, serde_json::to_vec(body)?, says_success)?;
+        match token {
+            Some(token) => call.with(TOKEN_HEADER, token),
+            None => Ok(call),
         }
-        let body = Bytes::from(serde_json::to_vec(body)?);
-        Ok(Call { uri, headers, body, is_good: says_success })
+    }
+
+    fn of(path: &str, body: Vec<u8>, is_good: fn(&[u8]) -> bool) -> anyhow::Result<Call> {
+        Ok(Call { uri: path.parse()?, headers: HeaderMap::new(), body: body.into(), is_good })
+    }
+
+    fn with(mut self, name: &'static str, value: &str) -> anyhow::Result<Call> {
+        self.headers.insert(name, HeaderValue::from_str(value)?);
+        Ok(self)
     }
 
     /// Returns a call that must be refused because the group of its filter is not the caller's.
@@ -66,18 +74,19 @@ impl Call {
     /// # Errors
     /// The path or the cookie is invalid.
     pub(crate) fn page(path: &str, cookie: &str, coding: Option<&str>) -> anyhow::Result<Call> {
-        let mut headers = HeaderMap::new();
-        headers.insert(COOKIE, HeaderValue::from_str(cookie)?);
-        if let Some(coding) = coding {
-            headers.insert(ACCEPT_ENCODING, HeaderValue::from_str(coding)?);
+        let call = Call::of(path, Vec::new(), says_anything)?.with("cookie", cookie)?;
+        match coding {
+            Some(coding) => call.with("accept-encoding", coding),
+            None => Ok(call),
         }
-        Ok(Call { uri: path.parse()?, headers, body: Bytes::new(), is_good: says_anything })
     }
 
     /// The metrics of the operator's listener.
-    pub(crate) fn metrics() -> Call {
-        let uri = Uri::from_static("/metrics");
-        Call { uri, headers: HeaderMap::new(), body: Bytes::new(), is_good: says_anything }
+    ///
+    /// # Errors
+    /// None: the path is valid.
+    pub(crate) fn metrics() -> anyhow::Result<Call> {
+        Call::of("/metrics", Vec::new(), says_anything)
     }
 
     /// Returns orders for the operator's listener, all of which must be accepted.
@@ -96,11 +105,8 @@ impl Call {
         Call::lines("/operator/v1/activity", key, lines)
     }
 
-    fn lines(path: &'static str, key: &str, lines: Vec<u8>) -> anyhow::Result<Call> {
-        let mut headers = HeaderMap::new();
-        headers.insert(AUTHORIZATION, HeaderValue::from_str(&format!("Bearer {key}"))?);
-        let (uri, body) = (Uri::from_static(path), Bytes::from(lines));
-        Ok(Call { uri, headers, body, is_good: says_all_taken })
+    fn lines(path: &str, key: &str, lines: Vec<u8>) -> anyhow::Result<Call> {
+        Call::of(path, lines, says_all_taken)?.with("authorization", &format!("Bearer {key}"))
     }
 
     fn request(&self, uri: Uri) -> anyhow::Result<Request<Full<Bytes>>> {
@@ -157,11 +163,8 @@ impl Client {
     /// # Errors
     /// When the sign-in fails.
     pub(crate) async fn sign_in(&self, key: &str) -> anyhow::Result<String> {
-        let mut headers = HeaderMap::new();
-        headers.insert("sec-fetch-site", HeaderValue::from_static("same-origin"));
-        let uri = Uri::from_static("/console/login");
-        let body = Bytes::from(format!("key={key}"));
-        let form = Call { uri, headers, body, is_good: says_anything };
+        let form = Call::of("/console/login", format!("key={key}").into_bytes(), says_anything)?;
+        let form = form.with("sec-fetch-site", "same-origin")?;
         let answer = self.connect().await?.send(&form).await?;
         ensure!(answer.status() == StatusCode::SEE_OTHER, "sign-in: HTTP {}", answer.status());
         let cookie = answer.headers().get(SET_COOKIE).context("the sign-in sets no cookie")?;

@@ -19,7 +19,7 @@ pub(crate) struct ServerTimes {
 /// # Errors
 /// The metrics are not answered.
 pub(crate) async fn read(operator: &Client, route: &str) -> anyhow::Result<ServerTimes> {
-    let text = operator.connect().await?.post(&Call::metrics()).await?;
+    let text = operator.connect().await?.post(&Call::metrics()?).await?;
     parse(std::str::from_utf8(&text)?, route)
 }
 
