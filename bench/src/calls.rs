@@ -47,8 +47,8 @@ pub(crate) async fn log_in(
 ///
 /// # Errors
 /// The body cannot be serialized as JSON.
-pub(crate) fn first_login(size: &Size) -> anyhow::Result<Call> {
-    login(&fleet::caller(0, size).login_name)
+pub(crate) fn first_login() -> anyhow::Result<Call> {
+    login(&fleet::caller(0))
 }
 
 /// Live sessions: the token of each group's reader.
@@ -66,9 +66,9 @@ impl Sessions {
     pub(crate) async fn open(client: &Client, size: &Size, workers: usize) -> anyhow::Result<Self> {
         let mut connection = client.connect().await?;
         let mut tokens = Vec::new();
-        for account in fleet::readers(size) {
-            let group = fleet::group_id(account.group);
-            tokens.push(log_in(&mut connection, &account.login_name, &group).await?);
+        for group in 0..size.groups {
+            let reader = fleet::reader(group);
+            tokens.push(log_in(&mut connection, &reader, &fleet::group_id(group)).await?);
         }
         Ok(Sessions { tokens, size: size.clone(), workers })
     }

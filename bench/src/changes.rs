@@ -215,7 +215,7 @@ impl Bench<'_> {
     /// Orders accepted by another node of the same database.
     async fn of_another_node(&mut self) -> anyhow::Result<Row> {
         let node = self.kiosque.another_node()?;
-        let server = node.serve_ready(&calls::first_login(self.size)?).await?;
+        let server = node.serve_ready(&calls::first_login()?).await?;
         let own = std::mem::replace(&mut self.operator, server.operator()?);
         let rounds = self.stream_to(SLOW_CHANGES).await?;
         self.operator = own;
@@ -262,7 +262,7 @@ pub(crate) async fn run(run: &Run<'_>, input: &Input) -> anyhow::Result<Vec<Row>
     ensure!(size.groups >= 2, "--groups: at least 2");
     let kiosque = run.kiosque(input.dir.join("data-changes"));
     kiosque.begin_with(&input.fleet)?;
-    let server = kiosque.serve_ready(&calls::first_login(size)?).await?;
+    let server = kiosque.serve_ready(&calls::first_login()?).await?;
     let integrators = server.client()?;
     let mut bench = Bench {
         kiosque: &kiosque,

@@ -70,7 +70,7 @@ pub(crate) async fn run(run: &Run<'_>, input: &Input) -> anyhow::Result<Vec<Row>
     let imported = imports::alone(&kiosque, input)?;
     run.engine.settle()?;
     let key = kiosque.operator_key("read,orders,activity")?;
-    let server = kiosque.serve_ready(&calls::first_login(size)?).await?;
+    let server = kiosque.serve_ready(&calls::first_login()?).await?;
     let client = server.operator()?;
     let cookie = client.sign_in(&key).await?;
     let mut users = Users { client: &client, cookie, key: &key, size, sold: 0 };

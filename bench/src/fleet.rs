@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use kiosque_testkit::Rng;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::catalog::{CURRENCIES, GOODS, MODELS, PLACES, VARIANTS};
@@ -12,15 +13,6 @@ use crate::options::{Goods, Size};
 pub(crate) const LOGIN_ACCOUNTS: usize = 64;
 /// Aisles of each device.
 pub(crate) const AISLES: usize = 40;
-
-/// An account that the bench logs in with.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Account {
-    /// Its `username`.
-    pub(crate) login_name: String,
-    /// Its only group, counted from 0.
-    pub(crate) group: usize,
-}
 
 /// The `groupId` of a group, counted from 0.
 pub(crate) fn group_id(group: usize) -> String {
@@ -85,18 +77,14 @@ pub(crate) fn password(login_name: &str) -> String {
     format!("open sesame, {login_name}")
 }
 
-/// The accounts that read: one for each group.
-pub(crate) fn readers(size: &Size) -> impl Iterator<Item = Account> {
-    (0..size.groups).map(|group| account("reader", group, group))
+/// The login name of the account that reads a group, counted from 0.
+pub(crate) fn reader(group: usize) -> String {
+    format!("reader-{:02}", group + 1)
 }
 
-/// One of the [`LOGIN_ACCOUNTS`], counted from 0.
-pub(crate) fn caller(index: usize, size: &Size) -> Account {
-    account("caller", index, index % size.groups)
-}
-
-fn account(kind: &str, index: usize, group: usize) -> Account {
-    Account { login_name: format!("{kind}-{:02}", index + 1), group }
+/// The login name of one of the [`LOGIN_ACCOUNTS`], counted from 0.
+pub(crate) fn caller(index: usize) -> String {
+    format!("caller-{:02}", index + 1)
 }
 
 /// Writes the fleet file, in JSON.
@@ -106,12 +94,13 @@ fn account(kind: &str, index: usize, group: usize) -> Account {
 pub(crate) fn write(size: &Size, out: impl Write) -> anyhow::Result<()> {
     let group = (0..size.groups)
         .map(|group| json!({ "id": group_id(group), "name": format!("Group {:02}", group + 1) }));
-    let callers = (0..LOGIN_ACCOUNTS).map(|index| caller(index, size));
-    let account = readers(size).chain(callers).map(account_entry);
+    let readers = (0..size.groups).map(|group| account(&reader(group), &[group_id(group)]));
+    let callers =
+        (0..LOGIN_ACCOUNTS).map(|index| account(&caller(index), &[group_id(index % size.groups)]));
     let device = (0..size.devices).map(|device| device_entry(device, size));
     let fleet = json!({
         "group": group.collect::<Vec<_>>(),
-        "account": account.collect::<Vec<_>>(),
+        "account": readers.chain(callers).collect::<Vec<_>>(),
         "product": (0..products(size)).map(product_entry).collect::<Vec<_>>(),
         "device": device.collect::<Vec<_>>(),
     });
@@ -119,13 +108,14 @@ pub(crate) fn write(size: &Size, out: impl Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn account_entry(account: Account) -> Value {
+/// The entry of an account that may log in to these groups.
+pub(crate) fn account(login_name: &str, groups: &[impl Serialize]) -> Value {
     json!({
-        "login_name": account.login_name,
-        "display_name": format!("Integrator {}", account.login_name),
-        "password": password(&account.login_name),
+        "login_name": login_name,
+        "display_name": format!("Integrator {login_name}"),
+        "password": password(login_name),
         "third_party_api": true,
-        "groups": [group_id(account.group)],
+        "groups": groups,
     })
 }
 

@@ -47,8 +47,8 @@ pub(crate) async fn during_logins(
     cores: usize,
 ) -> anyhow::Result<[Row; 2]> {
     kiosque.begin_with(&input.fleet)?;
-    let workload = logins::workload(&input.size, cores)?;
-    let server = kiosque.serve_ready(&calls::first_login(&input.size)?).await?;
+    let workload = logins::workload(cores)?;
+    let server = kiosque.serve_ready(&calls::first_login()?).await?;
     eprintln!("importing {} orders during logins", input.size.orders);
     let importing = kiosque.clone();
     let orders = input.orders.clone();

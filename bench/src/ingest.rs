@@ -66,7 +66,7 @@ pub(crate) async fn run(run: &Run<'_>, input: &Input) -> anyhow::Result<Vec<Row>
     kiosque.run(&["import", "rates"], &input.rates)?;
     let key = kiosque.operator_key("orders")?;
     let mut unsent = Unsent(BufReader::new(File::open(&input.orders)?).lines());
-    let server = kiosque.serve_ready(&calls::first_login(size)?).await?;
+    let server = kiosque.serve_ready(&calls::first_login()?).await?;
     let mut rows = Vec::new();
     for (batch, at_a_time, orders, aim) in BATCHES {
         let mut outcomes = Vec::new();

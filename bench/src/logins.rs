@@ -11,7 +11,7 @@ use crate::client::{Client, Connection};
 use crate::fleet;
 use crate::load::{self, LoadResult, Pace, Workload};
 use crate::measure;
-use crate::options::{Effort, Options, Size};
+use crate::options::{Effort, Options};
 use crate::report::{Aim, Figure, Row};
 use crate::spread::Spread;
 use crate::subject::Subject;
@@ -31,10 +31,10 @@ pub(crate) fn hash_slots(cores: usize) -> usize {
 ///
 /// # Errors
 /// There are more slots than accounts.
-pub(crate) fn workload(size: &Size, cores: usize) -> anyhow::Result<Workload> {
+pub(crate) fn workload(cores: usize) -> anyhow::Result<Workload> {
     let workers = hash_slots(cores) + SPARE_WORKERS;
     ensure!(workers <= fleet::LOGIN_ACCOUNTS, "{workers} workers, but fewer accounts");
-    let calls = (0..workers).map(|index| login(&fleet::caller(index, size).login_name));
+    let calls = (0..workers).map(|index| login(&fleet::caller(index)));
     Ok(Workload::one_each(calls.collect::<Result<_, _>>()?))
 }
 
@@ -78,7 +78,7 @@ pub(crate) async fn run(
     cores: usize,
 ) -> anyhow::Result<Vec<Row>> {
     let effort = &options.effort;
-    let logins = workload(&options.size, cores)?;
+    let logins = workload(cores)?;
     let pages = sessions.order_pages(false)?;
     let mut rounds = Vec::new();
     for round in 1..=effort.rounds {

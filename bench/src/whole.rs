@@ -174,7 +174,7 @@ async fn imports(
 
 /// Logs in every reader, on a server that then ends: sessions outlive it.
 async fn open_sessions(kiosque: &Kiosque, options: &Options) -> anyhow::Result<Sessions> {
-    let server = kiosque.serve_ready(&calls::first_login(&options.size)?).await?;
+    let server = kiosque.serve_ready(&calls::first_login()?).await?;
     let client = server.client()?;
     let sessions = Sessions::open(&client, &options.size, options.effort.connections).await?;
     sessions.try_out(&client).await?;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::calls::{log_in, paged};
 use crate::client::{Call, Client};
-use crate::fleet::password;
+use crate::fleet::account;
 use crate::input::write_whole;
 use crate::load::Workload;
 use crate::options::FairnessSize;
@@ -129,12 +129,6 @@ pub(crate) fn products() -> Vec<Value> {
             "default_price": 100 })
     };
     (0..PRODUCTS).map(product).collect()
-}
-
-/// An account that [`log_in`] logs in.
-pub(crate) fn account(name: &str, groups: &[&str]) -> Value {
-    json!({ "login_name": name, "password": password(name),
-        "third_party_api": true, "groups": groups })
 }
 
 fn fleet(size: &FairnessSize) -> Value {

@@ -7,8 +7,9 @@ use anyhow::ensure;
 use serde_json::{Value, json};
 
 use crate::fairness::data::{
-    DAY, Files, PRODUCTS, account, device_code, devices, products, write_many, write_order,
+    DAY, Files, PRODUCTS, device_code, devices, products, write_many, write_order,
 };
+use crate::fleet::account;
 use crate::options::FairnessSize;
 use crate::orders::LAST_TRADE;
 
