@@ -179,8 +179,8 @@ impl Bench<'_> {
     /// Measures the answers to this number of streamed orders, in each round.
     async fn stream_to(&mut self, changes: usize) -> anyhow::Result<Vec<LoadResult>> {
         let key = self.key.clone();
-        let mut rounds = Vec::new();
-        for _ in 0..self.effort.rounds {
+        let effort = self.effort;
+        let measure = async |_| {
             let mut operator = self.operator.connect().await?;
             let send = async |line| {
                 let call = Call::orders(&key, line)?;
@@ -188,26 +188,24 @@ impl Bench<'_> {
                 operator.post(&call).await?;
                 Ok(sent)
             };
-            rounds.push(self.answers(changes, send).await?);
-        }
-        Ok(rounds)
+            self.answers(changes, send).await
+        };
+        effort.each_round(measure).await
     }
 
     /// Orders imported by a command; the time begins when the command has ended.
     async fn of_command(&mut self) -> anyhow::Result<Row> {
         let kiosque = self.kiosque;
         let file = kiosque.file_next_to("changes.ndjson");
-        let mut rounds = Vec::new();
-        for _ in 0..self.effort.rounds {
-            let send = async |line: Vec<u8>| {
-                std::fs::write(&file, line)?;
-                let (kiosque, file) = (kiosque.clone(), file.clone());
-                let import = move || kiosque.run(&["import", "orders"], &file);
-                tokio::task::spawn_blocking(import).await??;
-                Ok(Instant::now())
-            };
-            rounds.push(self.answers(SLOW_CHANGES, send).await?);
-        }
+        let send = async |line: Vec<u8>| {
+            std::fs::write(&file, line)?;
+            let (kiosque, file) = (kiosque.clone(), file.clone());
+            let import = move || kiosque.run(&["import", "orders"], &file);
+            tokio::task::spawn_blocking(import).await??;
+            Ok(Instant::now())
+        };
+        let effort = self.effort;
+        let rounds = effort.each_round(async |_| self.answers(SLOW_CHANGES, send).await).await?;
         let row = Row::new("change by a command").p99_of(&rounds, Some(SLOW_AIM));
         Ok(row.noted("from the end of the command; 0 if the answer was earlier"))
     }

@@ -1,7 +1,7 @@
 //! Child processes of the bench, killed when they are dropped.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
@@ -11,7 +11,8 @@ const EXIT_WAIT_MAX: Duration = Duration::from_secs(120);
 
 /// A program that runs.
 pub(crate) struct Process {
-    child: Child,
+    /// Its handle.
+    pub(crate) child: Child,
 }
 
 impl Process {
@@ -26,37 +27,17 @@ impl Process {
         Ok(Process { child })
     }
 
-    /// Its id.
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
-    }
-
-    /// Returns how it ended, if it did.
-    ///
-    /// # Errors
-    /// The operating system does not report it.
-    pub(crate) fn ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
-        Ok(self.child.try_wait()?)
-    }
-
-    /// Waits until it ends by itself.
-    ///
-    /// # Errors
-    /// The operating system does not report it.
-    pub(crate) fn wait(&mut self) -> anyhow::Result<ExitStatus> {
-        Ok(self.child.wait()?)
-    }
-
     /// Sends SIGTERM and waits until it has ended.
     ///
     /// # Errors
     /// It does not end in time.
     pub(crate) fn stop(mut self) -> anyhow::Result<()> {
-        let asked = Command::new("kill").arg("-TERM").arg(self.pid().to_string()).status()?;
-        ensure!(asked.success(), "process {} cannot be asked to end", self.pid());
+        let pid = self.child.id();
+        let asked = Command::new("kill").arg("-TERM").arg(pid.to_string()).status()?;
+        ensure!(asked.success(), "process {pid} cannot be asked to end");
         let since = Instant::now();
-        while self.ended()?.is_none() {
-            ensure!(since.elapsed() < EXIT_WAIT_MAX, "process {} did not end in time", self.pid());
+        while self.child.try_wait()?.is_none() {
+            ensure!(since.elapsed() < EXIT_WAIT_MAX, "process {pid} did not end in time");
             std::thread::sleep(Duration::from_millis(5));
         }
         Ok(())

@@ -76,11 +76,12 @@ pub(crate) async fn run(run: &Run<'_>, input: &Input) -> anyhow::Result<Vec<Row>
     let mut users = Users { client: &client, cookie, key: &key, size, sold: 0 };
     let mut rows = Vec::new();
     for pages in pages(size) {
-        let mut rounds = Vec::new();
-        for round in 1..=effort.rounds {
-            rounds.push(users.open(&pages, effort.span()).await?);
+        let measure = async |round| {
+            let opened = users.open(&pages, effort.span()).await;
             eprintln!("round {round}: {}", pages.name);
-        }
+            opened
+        };
+        let rounds = effort.each_round(measure).await?;
         rows.push(Row::new(format!("console, {}", pages.name)).p99_of(&rounds, pages.aim));
         rows.extend(users.sizes(&pages).await?);
     }

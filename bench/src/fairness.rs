@@ -27,7 +27,6 @@ use crate::run::Run;
 use crate::server_times::{self, ServerTimes};
 use crate::spread::Spread;
 use neighbor::{Kind, Load, Neighbor};
-use probe::Probed;
 
 /// Number of connections over which tenant B requests order pages.
 const READERS: usize = 4;
@@ -63,8 +62,8 @@ struct During {
     /// During a busy process for each core.
     control: Pages,
     pages: Pages,
-    dashboards: Probed,
-    operator: Probed,
+    dashboards: LoadResult,
+    operator: LoadResult,
     /// Answers to tenant A, successful ones and others.
     answered: (usize, usize),
     /// Memory of the server above idle, in MiB.
@@ -87,20 +86,28 @@ pub(crate) async fn run(run: &Run<'_>) -> anyhow::Result<Vec<Row>> {
     let key = kiosque.operator_key("orders,activity,read")?;
     let server = kiosque.serve_ready(&login("b")?).await?;
     let client = server.client()?;
-    let cookie = server.operator()?.sign_in(&key).await?;
+    let operator = server.operator()?;
+    let cookie = operator.sign_in(&key).await?;
     let tokens = data::Tokens::new(&client, cookie).await?;
-    let loads = neighbor::loads(&tokens, size)?;
-    let mut subject =
-        Subject { kiosque: &kiosque, server: &server, client, key, tokens, size, measured: 0 };
+    let loads = neighbor::loads(&client, &operator, &tokens, size)?;
+    let mut subject = Subject {
+        kiosque: &kiosque,
+        server: &server,
+        client,
+        operator,
+        key,
+        tokens,
+        size,
+        measured: 0,
+    };
     let mut rows = Vec::new();
     for load in &loads {
-        let mut rounds = Vec::new();
-        for round in 1..=effort.rounds {
+        let measure = async |round| {
             let during = subject.during(load, effort).await?;
             eprintln!("round {round}: {}: {}", load.name, during.summary());
-            rounds.push(during);
-        }
-        rows.extend(load_rows(load, &rounds));
+            Ok(during)
+        };
+        rows.extend(load_rows(load, &effort.each_round(measure).await?));
     }
     kiosque.discard(server)?;
     Ok(rows)
@@ -111,6 +118,7 @@ struct Subject<'a> {
     kiosque: &'a Kiosque,
     server: &'a Server,
     client: Client,
+    operator: Client,
     key: String,
     tokens: data::Tokens,
     size: &'a FairnessSize,
@@ -121,14 +129,14 @@ struct Subject<'a> {
 impl Subject<'_> {
     async fn during(&mut self, load: &Load, effort: &Effort) -> anyhow::Result<During> {
         let pages = data::order_pages_b(&self.tokens, READERS)?;
-        let operator = self.server.operator()?;
-        let measured = async |readers| measured_pages(&operator, readers, &pages, effort).await;
+        let operator = &self.operator;
+        let measured = async |readers| measured_pages(operator, readers, &pages, effort).await;
         let (readers, alone) = measured(talked(&self.client, &pages).await?).await?;
         let busy = busy_processes()?;
         let (readers, control) = measured(readers).await?;
         drop(busy);
-        let idle = measure::memory(self.server.process.pid())?.current;
-        let neighbor = Neighbor::start(load, self.kiosque, &self.client, &operator, self.size);
+        let idle = measure::memory(self.server.process.child.id())?.current;
+        let neighbor = Neighbor::start(load, self.kiosque, &self.client, self.size);
         tokio::time::sleep(SETTLE).await;
         let (_, during) = measured(readers).await?;
         let dashboards = probe::dashboards(&self.tokens)?;
@@ -137,9 +145,9 @@ impl Subject<'_> {
         let span = effort.span();
         let (dashboards, operator) = tokio::try_join!(
             probe::ask(&self.client, dashboards, span),
-            probe::ask(&operator, of_operator, span)
+            probe::ask(operator, of_operator, span)
         )?;
-        let memory = measure::memory(self.server.process.pid())?.current - idle;
+        let memory = measure::memory(self.server.process.child.id())?.current - idle;
         let answered = neighbor.stop()?;
         Ok(During { alone, control, pages: during, dashboards, operator, answered, memory })
     }
@@ -190,6 +198,10 @@ impl During {
             Some((alone, during)) => format!("{alone:.0} to {during:.0} us"),
             None => "unknown".to_owned(),
         };
+        let probed = |probed: &LoadResult| {
+            let slowest = probed.latencies.percentile(100) / 1e3;
+            format!("{slowest:.0} ms at most, {} failures", probed.failed)
+        };
         format!(
             "p50 {p50_alone:.0} to {p50:.0} us, p99 {p99_alone:.0} to {p99:.0} us; {:.2} and {:.2} \
              × control; inside p50 {}, p99 {}; dashboards {}; operator {}; A: {} answers, {} \
@@ -198,8 +210,8 @@ impl During {
             self.against_control(99),
             inside(50),
             inside(99),
-            self.dashboards,
-            self.operator,
+            probed(&self.dashboards),
+            probed(&self.operator),
             self.answered.0,
             self.answered.1,
             self.memory
@@ -235,11 +247,11 @@ fn load_rows(load: &Load, rounds: &[During]) -> Vec<Row> {
             rounds.iter().filter_map(|round| round.percentiles_inside(percent)).collect();
         ratio_row(format!("p{percent} inside the server during {name}"), &both, aim)
     };
-    let slowest = |what: &str, pick: fn(&During) -> &Probed| {
-        let slowest = Spread::of(rounds.iter().map(|round| pick(round).slowest_ms()));
+    let slowest = |what: &str, pick: fn(&During) -> &LoadResult| {
+        let slowest = Spread::of(rounds.iter().map(|round| probe::slowest_ms(pick(round))));
         let name = format!("{what} during {name}");
         let row = Row::about(name, slowest, " ms slowest", Some(ANSWER_AIM));
-        row.noted(Probed::note(rounds.iter().map(pick)))
+        row.noted(probe::note(rounds.iter().map(pick)))
     };
     let control = |percent: usize, aim| {
         let times = Spread::of(rounds.iter().map(|round| round.against_control(percent)));
@@ -268,7 +280,7 @@ fn load_rows(load: &Load, rounds: &[During]) -> Vec<Row> {
     }
     rows.push(slowest("dashboards of tenant B", |round| &round.dashboards));
     rows.push(slowest("heartbeats and orders", |round| &round.operator));
-    if load.kind == Kind::Unread {
+    if matches!(load.kind, Kind::Unread(_)) {
         let above = Spread::of(rounds.iter().map(|round| round.memory));
         let name = format!("memory with {name}");
         rows.push(Row::about(name, above, " MiB above idle", Some(MEMORY_AIM)));

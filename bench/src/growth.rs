@@ -39,7 +39,8 @@ pub(crate) async fn run(run: &Run<'_>) -> anyhow::Result<Vec<Row>> {
     run.engine.settle()?;
     let server = kiosque.serve_ready(&login(BUSY)?).await?;
     let client = server.client()?;
-    let subject = Subject { client: &client, pid: server.process.pid(), engine: Some(&run.engine) };
+    let subject =
+        Subject { client: &client, pid: server.process.child.id(), engine: Some(&run.engine) };
     let mut rows = reads(run, &subject, &groups).await?;
     rows.extend(busy_device(run, &subject, groups.last().context("no group")?).await?);
     kiosque.discard(server)?;
@@ -91,10 +92,8 @@ async fn busy_device(
     let page = list(None)?;
     let recent = list(Some((LAST_TRADE - 600) * 1_000))?;
     let sample = async |workload| rounds::sample(subject, workload, effort.span()).await;
-    let mut both = Vec::new();
-    for _ in 0..effort.rounds {
-        both.push((sample(&page).await?, sample(&recent).await?));
-    }
+    let both = async |_| Ok((sample(&page).await?, sample(&recent).await?));
+    let both = effort.each_round(both).await?;
     let mut rows = vec![recent_row(&both)];
     rows.extend(foreign::rows(subject.client, &token, largest, effort).await?);
     Ok(rows)

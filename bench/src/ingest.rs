@@ -3,19 +3,16 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
-use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use kiosque_locks::lock_ignoring_poison;
 use tokio::runtime::{self, Runtime};
-use tokio::task::JoinSet;
 
 use crate::calls::{self, Sessions};
 use crate::client::{Call, Client};
 use crate::input::Input;
 use crate::kiosque::Server;
-use crate::load::{self, LoadResult, Pace};
+use crate::load::{self, LoadResult, Pace, Workload};
 use crate::logins::{pages_rows, talked};
 use crate::measure;
 use crate::options::{Effort, Size};
@@ -31,6 +28,8 @@ const BATCHES: [(usize, usize, usize, f64); 3] =
 const ON_POSTGRES: f64 = 20_000.0;
 /// The orders streamed while pages are requested.
 const DURING_PAGES: (usize, usize) = (1_000, 4);
+/// The maximum time in which the orders of a round are sent.
+const SENDING_MAX: Duration = Duration::from_secs(86_400);
 /// More orders than are stored in a second of it.
 const SENT_A_SECOND_MAX: usize = 60_000;
 
@@ -67,19 +66,17 @@ pub(crate) async fn run(run: &Run<'_>, input: &Input) -> anyhow::Result<Vec<Row>
     let key = kiosque.operator_key("orders")?;
     let mut unsent = Unsent(BufReader::new(File::open(&input.orders)?).lines());
     let server = kiosque.serve_ready(&calls::first_login()?).await?;
+    let operator = server.operator()?;
     let mut rows = Vec::new();
     for (batch, at_a_time, orders, aim) in BATCHES {
-        let mut outcomes = Vec::new();
-        for round in 1..=effort.rounds {
+        let measure = async |round| {
             let calls = unsent.take(&key, orders, batch)?;
-            let operator = server.operator()?;
             let outcome = send(&operator, calls, at_a_time).await?;
-            eprintln!(
-                "round {round}: batches of {batch}: {:.0} orders/s",
-                outcome.rate() * measure::count(batch)
-            );
-            outcomes.push(outcome);
-        }
+            let rate = outcome.rate() * measure::count(batch);
+            eprintln!("round {round}: batches of {batch}: {rate:.0} orders/s");
+            Ok(outcome)
+        };
+        let outcomes = effort.each_round(measure).await?;
         // On PostgreSQL only the large batches have an aim.
         let aim = match (run.engine.has_files(), batch) {
             (true, _) => Some(aim),
@@ -103,28 +100,8 @@ pub(crate) async fn send(
     at_a_time: usize,
 ) -> anyhow::Result<LoadResult> {
     let connections = client.connect_all(at_a_time).await?;
-    let calls = Arc::new(Mutex::new(calls.into_iter()));
-    let started = Instant::now();
-    let mut senders = JoinSet::new();
-    for mut connection in connections {
-        let calls = Arc::clone(&calls);
-        senders.spawn(async move {
-            let mut outcome = LoadResult::default();
-            loop {
-                let call = lock_ignoring_poison(&calls).next();
-                let Some(call) = call else { return Ok::<_, anyhow::Error>(outcome) };
-                let asked = Instant::now();
-                connection.post(&call).await?;
-                outcome.latencies.note(asked.elapsed());
-            }
-        });
-    }
-    let mut all = LoadResult::default();
-    while let Some(ended) = senders.join_next().await {
-        all.merge(ended??);
-    }
-    all.took = started.elapsed();
-    Ok(all)
+    let workload = Workload::in_turn(at_a_time, calls.into_iter());
+    load::run(connections, &workload, SENDING_MAX, Pace::Closed).await?.1.all_good()
 }
 
 fn row(batch: usize, at_a_time: usize, outcomes: &[LoadResult], aim: Option<f64>) -> Row {
@@ -159,8 +136,7 @@ async fn during_pages(
     let pages = sessions.order_pages(false)?;
     let (span, pace) = (effort.span(), Pace::Steady(effort.page_rate));
     let (batch, at_a_time) = DURING_PAGES;
-    let mut rounds: Vec<(LoadResult, LoadResult)> = Vec::new();
-    for round in 1..=effort.rounds {
+    let measure = async |round| {
         let wanted = measure::count(SENT_A_SECOND_MAX) * effort.seconds;
         let calls = (0..).take_while(|sent| measure::count(sent * batch) < wanted).count();
         let calls = unsent.take(key, calls * batch, batch)?;
@@ -184,8 +160,9 @@ async fn during_pages(
             idle.latencies.percentile(99),
             during.latencies.percentile(99)
         );
-        rounds.push((idle, during));
-    }
+        Ok((idle, during))
+    };
+    let rounds = effort.each_round(measure).await?;
     let names = ["order pages before orders are streamed", "order pages during streamed orders"];
     let [idle, during] = pages_rows(names, rounds.iter().map(|(idle, during)| (idle, during)));
     let note = format!("{at_a_time} senders of batches of {batch}, as fast as they are answered");

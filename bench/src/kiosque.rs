@@ -87,7 +87,7 @@ impl Kiosque {
     /// # Errors
     /// When the command fails.
     pub(crate) fn run(&self, words: &[&str], file: &Path) -> anyhow::Result<()> {
-        let status = Process::start(self.command(words)?.arg(file))?.wait()?;
+        let status = Process::start(self.command(words)?.arg(file))?.child.wait()?;
         let command = words.join(" ");
         ensure!(status.success(), "kiosque {command}: {status}; see {}", self.log.display());
         Ok(())
@@ -195,7 +195,7 @@ impl Server {
     /// There is none in time.
     pub(crate) async fn first_answer(&mut self, call: &Call) -> anyhow::Result<Duration> {
         while let Err(error) = self.try_once(call).await {
-            if let Some(status) = self.process.ended()? {
+            if let Some(status) = self.process.child.try_wait()? {
                 bail!("kiosque serve: {status}; before that: {error:#}");
             }
             if self.started.elapsed() > START_WAIT_MAX {

@@ -45,7 +45,7 @@ pub(crate) struct Limit {
 impl Limit {
     /// The server to be measured.
     pub(crate) fn subject(&self) -> Subject<'_> {
-        Subject { client: &self.client, pid: self.process.pid(), engine: None }
+        Subject { client: &self.client, pid: self.process.child.id(), engine: None }
     }
 
     /// Starts the limit server with `page` as its only answer; its files go to `dir`.
@@ -62,7 +62,7 @@ impl Limit {
         let mut process = Process::start(&mut command)?;
         let since = Instant::now();
         while std::net::TcpStream::connect(address).is_err() {
-            ensure!(process.ended()?.is_none(), "the limit server ended");
+            ensure!(process.child.try_wait()?.is_none(), "the limit server ended");
             ensure!(since.elapsed() < Duration::from_secs(120), "the limit server does not answer");
             std::thread::sleep(Duration::from_millis(5));
         }

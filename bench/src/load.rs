@@ -1,28 +1,57 @@
 //! Load: workers that each hold a connection and send the next request as soon as they are
-//! answered, or at a steady pace.
+//! answered, after a pause, or at a steady pace.
 
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use kiosque_locks::lock_ignoring_poison;
 use kiosque_testkit::Rng;
 use tokio::task::JoinSet;
 
 use crate::client::{Call, Connection};
 use crate::latency::Latencies;
 
-/// The calls of each worker: one list for each connection, drawn from at random.
-#[derive(Clone, Debug)]
-pub(crate) struct Workload(Vec<Arc<[Call]>>);
+/// The calls of each worker, of which there is one for each connection.
+#[derive(Clone)]
+pub(crate) struct Workload(Vec<Calls>);
+
+/// The calls of a worker.
+#[derive(Clone)]
+enum Calls {
+    /// Drawn at random, again and again.
+    Random(Arc<[Call]>),
+    /// Made in this order, each once, by all workers together.
+    InTurn(Arc<Mutex<dyn Iterator<Item = Call> + Send>>),
+}
+
+impl Calls {
+    /// Returns the next call, if one is left.
+    fn next(&self, rng: &mut Rng) -> Option<Cow<'_, Call>> {
+        match self {
+            Calls::Random(calls) => Some(Cow::Borrowed(&calls[rng.below(calls.len())])),
+            Calls::InTurn(calls) => lock_ignoring_poison(calls).next().map(Cow::Owned),
+        }
+    }
+}
 
 impl Workload {
     /// Returns this many workers that all draw from the same calls, at least one.
     pub(crate) fn shared(workers: usize, calls: Vec<Call>) -> Workload {
-        Workload(vec![Arc::from(calls); workers])
+        Workload(vec![Calls::Random(Arc::from(calls)); workers])
+    }
+
+    /// Returns this many workers that together make each call once, in this order.
+    pub(crate) fn in_turn(
+        workers: usize,
+        calls: impl Iterator<Item = Call> + Send + 'static,
+    ) -> Workload {
+        Workload(vec![Calls::InTurn(Arc::new(Mutex::new(calls))); workers])
     }
 
     /// Returns a worker for each call, which it repeats.
     pub(crate) fn one_each(calls: Vec<Call>) -> Workload {
-        Workload(calls.into_iter().map(|call| Arc::from(vec![call])).collect())
+        Workload(calls.into_iter().map(|call| Calls::Random(Arc::from([call]))).collect())
     }
 
     /// How many connections it needs.
@@ -32,7 +61,10 @@ impl Workload {
 
     /// Returns the first call of the first worker, to try.
     pub(crate) fn first(&self) -> Option<&Call> {
-        self.0.first().and_then(|calls| calls.first())
+        match self.0.first()? {
+            Calls::Random(calls) => calls.first(),
+            Calls::InTurn(_) => None,
+        }
     }
 }
 
@@ -41,6 +73,8 @@ impl Workload {
 pub(crate) enum Pace {
     /// Each as soon as it is answered.
     Closed,
+    /// Each when this time has passed since it was answered.
+    Pausing(Duration),
     /// This often per second in total. A late answer delays the next call, which is then timed from
     /// when it was due.
     Steady(f64),
@@ -103,15 +137,18 @@ pub(crate) async fn run(
     let mut workers = JoinSet::new();
     let paired = connections.into_iter().zip(&workload.0);
     for ((connection, calls), seed) in paired.zip(1_u32..) {
-        let beat = match pace {
-            Pace::Closed => None,
+        let (beat, pause) = match pace {
+            Pace::Closed => (None, None),
+            Pace::Pausing(pause) => (None, Some(pause)),
             Pace::Steady(rate) => {
                 let all = crate::measure::count(workload.workers());
                 let period = Duration::from_secs_f64(all / rate);
-                Some(Beat { period, next: started + period.mul_f64(f64::from(seed) / all) })
+                let next = started + period.mul_f64(f64::from(seed) / all);
+                (Some(Beat { period, next }), None)
             }
         };
-        let worker = Worker { calls: Arc::clone(calls), rng: Rng::seeded(u64::from(seed)), beat };
+        let rng = Rng::seeded(u64::from(seed));
+        let worker = Worker { calls: calls.clone(), rng, beat, pause };
         workers.spawn(worker.run(connection, started + span));
     }
     let mut open = Vec::new();
@@ -145,9 +182,10 @@ impl Beat {
 }
 
 struct Worker {
-    calls: Arc<[Call]>,
+    calls: Calls,
     rng: Rng,
     beat: Option<Beat>,
+    pause: Option<Duration>,
 }
 
 impl Worker {
@@ -162,13 +200,16 @@ impl Worker {
             if asked >= until {
                 break;
             }
-            let call = &self.calls[self.rng.below(self.calls.len())];
-            match connection.post(call).await {
+            let Some(call) = self.calls.next(&mut self.rng) else { break };
+            match connection.post(&call).await {
                 Ok(_) => outcome.latencies.note(asked.elapsed()),
                 Err(error) => {
                     outcome.failed += 1;
                     outcome.first_failure.get_or_insert_with(|| format!("{error:#}"));
                 }
+            }
+            if let Some(pause) = self.pause {
+                tokio::time::sleep(pause).await;
             }
         }
         if connection.is_closed() && outcome.first_failure.is_none() {

@@ -80,17 +80,13 @@ pub(crate) async fn run(
     let effort = &options.effort;
     let logins = workload(cores)?;
     let pages = sessions.order_pages(false)?;
-    let mut rounds = Vec::new();
-    for round in 1..=effort.rounds {
-        let hash = hash_time()?;
-        let measured = one_round(subject, &logins, &pages, effort, hash).await?;
-        eprintln!(
-            "round {round}: hash {:.1} ms, {:.1} logins/s",
-            hash.as_secs_f64() * 1e3,
-            measured.alone.rate()
-        );
-        rounds.push(measured);
-    }
+    let measure = async |round| {
+        let measured = one_round(subject, &logins, &pages, effort).await?;
+        let hash_ms = measured.hash.as_secs_f64() * 1e3;
+        eprintln!("round {round}: hash {hash_ms:.1} ms, {:.1} logins/s", measured.alone.rate());
+        Ok(measured)
+    };
+    let rounds = effort.each_round(measure).await?;
     Ok(rows(&rounds, hash_slots(cores)))
 }
 
@@ -99,8 +95,8 @@ async fn one_round(
     logins: &Workload,
     pages: &Workload,
     effort: &Effort,
-    hash: Duration,
 ) -> anyhow::Result<Round> {
+    let hash = hash_time()?;
     let (span, pace) = (effort.span(), Pace::Steady(effort.page_rate));
     let callers = talked(subject.client, logins).await?;
     let readers = talked(subject.client, pages).await?;

@@ -60,12 +60,12 @@ async fn limit_only(options: &Options) -> anyhow::Result<Vec<Row>> {
     let limit = Limit::start(&directory(options)?, page.as_bytes())?;
     let call = Call::new("any?current=1&size=10", Some("a token"), &json!({}))?;
     let workload = Workload::shared(options.effort.connections, vec![call]);
-    let mut samples = Vec::new();
-    for round in 1..=options.effort.rounds {
+    let measure = async |round| {
         let sample = rounds::sample(&limit.subject(), &workload, options.effort.span()).await?;
         eprintln!("round {round}: limit {:.1} us", sample.cpu_micros);
-        samples.push(sample);
-    }
+        Ok(sample)
+    };
+    let samples = options.effort.each_round(measure).await?;
     limit.process.stop()?;
     Ok(vec![rounds::limit_row(samples.iter())])
 }
@@ -104,7 +104,7 @@ async fn everything(options: &Options, cores: usize) -> anyhow::Result<Vec<Row>>
     let Sending { limit, bytes } = Sending::start(&client, &pages, &input.dir).await?;
     eprintln!("an order page of 10 has {bytes} bytes");
 
-    let pid = server.process.pid();
+    let pid = server.process.child.id();
     let subject = Subject { client: &client, pid, engine: Some(&run.engine) };
     let (mut rows, memory) = reads(&run, &subject, &limit, &sessions).await?;
     if let Some(row) = rows.first_mut() {

@@ -34,23 +34,15 @@ const CONSOLE_TURN: Duration = Duration::from_secs(1);
 pub(super) struct Load {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
-    calls: Vec<Call>,
 }
 
 /// The way in which a load is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub(super) enum Kind {
-    /// Repeats calls of an integrator.
-    Calls,
-    /// The same over HTTP/2. The histograms of the server only count HTTP/1.1, so the one of order
-    /// pages remains tenant B's.
-    Http2Calls,
-    /// Repeats pages of the console.
-    Pages,
-    /// Opens pages of the console at the pace of [`PEOPLE`].
-    People,
-    /// Makes calls whose answers are not read.
-    Unread,
+    /// Repeats calls at a pace, each worker with a connection of this client.
+    Repeated(Client, Workload, Pace),
+    /// Makes a call whose answers are not read.
+    Unread(Call),
     /// Applies a fleet repeatedly.
     Apply,
 }
@@ -59,9 +51,14 @@ pub(super) enum Kind {
 ///
 /// # Errors
 /// When a call cannot travel.
-pub(super) fn loads(tokens: &Tokens, size: &FairnessSize) -> anyhow::Result<Vec<Load>> {
+pub(super) fn loads(
+    client: &Client,
+    operator: &Client,
+    tokens: &Tokens,
+    size: &FairnessSize,
+) -> anyhow::Result<Vec<Load>> {
     let token = Some(tokens.a.as_str());
-    let any = |path: &str| anyhow::Ok(vec![Call::new(path, token, &json!({}))?]);
+    let any = |path: &str| Call::new(path, token, &json!({}));
     let pages = |paths: &[&str]| {
         let page = |path: &&str| Call::page(path, &tokens.console, None);
         paths.iter().map(page).collect::<anyhow::Result<Vec<_>>>()
@@ -92,26 +89,38 @@ pub(super) fn loads(tokens: &Tokens, size: &FairnessSize) -> anyhow::Result<Vec<
     ])?;
     let refill = pages(&["/console/refill", &format!("/console/refill?group={LARGE}")])?;
     let search = pages(&["/console/search?q=Kiosk", "/console/search?q=osk%201"])?;
-    let best = vec![Call::new(BestSellingProduct::PATH, token, &years)?];
+    let best = Call::new(BestSellingProduct::PATH, token, &years)?;
     let long_pages = any(&format!("{}?size={LONG_PAGE}", DevicePage::PATH))?;
-    let long_changes = vec![Call::new(OrderChanges::PATH, token, &json!({ "size": LONG_PAGE }))?];
+    let long_changes = Call::new(OrderChanges::PATH, token, &json!({ "size": LONG_PAGE }))?;
     let since = Some((LAST_TRADE - 600) * 1_000);
-    let latest = vec![data::order_list(&tokens.a, &device, since)?];
-    let load = |name, kind, calls| Load { name, kind, calls };
+    let latest = data::order_list(&tokens.a, &device, since)?;
+
+    let at_once = |client: &Client, calls| {
+        let workload = Workload::shared(CONNECTIONS, calls);
+        Kind::Repeated(client.clone(), workload, Pace::Closed)
+    };
+    // The histograms of the server only count HTTP/1.1, so the one of order pages remains
+    // tenant B's.
+    let latest = at_once(&client.over_http2(), vec![latest]);
+    let people = Workload::shared(PEOPLE, console);
+    let people = Kind::Repeated(operator.clone(), people, Pace::Steady(PAGES_PER_SECOND));
+    let of_tenant = |calls| at_once(client, calls);
+    let of_operator = |calls| at_once(operator, calls);
+    let load = |name, kind| Load { name, kind };
     Ok(vec![
-        load("best sellers of years", Kind::Calls, best),
-        load("summaries of a large group", Kind::Calls, any(Summary::PATH)?),
-        load("device pages of a large group", Kind::Calls, device_pages),
-        load("pages of 1,000 devices", Kind::Calls, long_pages),
-        load("1,000 order changes at a time", Kind::Calls, long_changes),
-        load("aisles of a large group", Kind::Calls, any(DeviceAisle::PATH)?),
-        load("the latest of many orders", Kind::Http2Calls, latest),
-        load("an apply of many devices", Kind::Apply, Vec::new()),
-        load("unread aisles of a large group", Kind::Unread, any(DeviceAisle::PATH)?),
-        load("20 operators in the console", Kind::People, console),
-        load("the operator's lists of orders by state", Kind::Pages, orders),
-        load("the operator's lists of aisles to refill", Kind::Pages, refill),
-        load("the operator's searches", Kind::Pages, search),
+        load("best sellers of years", of_tenant(vec![best])),
+        load("summaries of a large group", of_tenant(vec![any(Summary::PATH)?])),
+        load("device pages of a large group", of_tenant(device_pages)),
+        load("pages of 1,000 devices", of_tenant(vec![long_pages])),
+        load("1,000 order changes at a time", of_tenant(vec![long_changes])),
+        load("aisles of a large group", of_tenant(vec![any(DeviceAisle::PATH)?])),
+        load("the latest of many orders", latest),
+        load("an apply of many devices", Kind::Apply),
+        load("unread aisles of a large group", Kind::Unread(any(DeviceAisle::PATH)?)),
+        load("20 operators in the console", people),
+        load("the operator's lists of orders by state", of_operator(orders)),
+        load("the operator's lists of aisles to refill", of_operator(refill)),
+        load("the operator's searches", of_operator(search)),
     ])
 }
 
@@ -127,31 +136,27 @@ impl Neighbor {
         load: &Load,
         kiosque: &Kiosque,
         client: &Client,
-        operator: &Client,
         size: &FairnessSize,
     ) -> Neighbor {
         let stop = Arc::new(AtomicBool::new(false));
         let stopping = Arc::clone(&stop);
-        let kind = load.kind;
-        let calls = load.calls.clone();
+        let kind = load.kind.clone();
         let kiosque = kiosque.clone();
         let client = client.clone();
-        let operator = operator.clone();
         let size = size.clone();
         let (begun, has_begun) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
             // Unread answers have begun when all of them are requested.
-            if kind != Kind::Unread {
+            if !matches!(kind, Kind::Unread(_)) {
                 begun.send(())?;
             }
             match kind {
                 Kind::Apply => apply(&kiosque, &size, &stopping),
-                Kind::Unread => runtime.block_on(async {
+                Kind::Unread(call) => runtime.block_on(async {
                     let mut answers = Vec::new();
-                    let count = size.unread_answers;
-                    for call in calls.iter().cycle().take(count) {
-                        answers.push(client.connect_small().await?.begin(call).await?);
+                    for _ in 0..size.unread_answers {
+                        answers.push(client.connect_small().await?.begin(&call).await?);
                     }
                     begun.send(())?;
                     while !stopping.load(Ordering::Acquire) {
@@ -159,19 +164,8 @@ impl Neighbor {
                     }
                     Ok((answers.len(), 0))
                 }),
-                Kind::People => {
-                    let people = Workload::shared(PEOPLE, calls);
-                    let pace = Pace::Steady(PAGES_PER_SECOND);
-                    runtime.block_on(ask(&operator, &people, pace, &stopping))
-                }
-                Kind::Calls | Kind::Http2Calls | Kind::Pages => {
-                    let client = match kind {
-                        Kind::Pages => operator,
-                        Kind::Http2Calls => client.over_http2(),
-                        _ => client,
-                    };
-                    let workload = Workload::shared(CONNECTIONS, calls);
-                    runtime.block_on(ask(&client, &workload, Pace::Closed, &stopping))
+                Kind::Repeated(client, workload, pace) => {
+                    runtime.block_on(repeat(&client, &workload, pace, &stopping))
                 }
             }
         });
@@ -191,15 +185,15 @@ impl Neighbor {
 }
 
 /// Repeats calls on several connections.
-async fn ask(
+async fn repeat(
     client: &Client,
     workload: &Workload,
     pace: Pace,
     stop: &AtomicBool,
 ) -> anyhow::Result<(usize, usize)> {
     let turn = match pace {
-        Pace::Closed => TURN,
         Pace::Steady(_) => CONSOLE_TURN,
+        _ => TURN,
     };
     let mut all = LoadResult::default();
     let mut connections = Vec::new();

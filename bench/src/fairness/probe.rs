@@ -1,8 +1,7 @@
 //! Calls that must each be answered soon, during any load: tenant B's dashboards, and the
 //! operator's heartbeats and orders.
 
-use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use kiosque_contract::endpoint::DevicePage;
 use kiosque_contract::{ENDPOINTS, Endpoint, EndpointInfo};
@@ -10,6 +9,7 @@ use serde_json::json;
 
 use super::data::{self, Tokens};
 use crate::client::{Call, Client};
+use crate::load::{self, LoadResult, Pace, Workload};
 
 /// The pause between two calls.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -20,7 +20,7 @@ const OPERATOR_CALLS: usize = 4_000;
 ///
 /// # Errors
 /// When a call cannot travel.
-pub(super) fn dashboards(tokens: &Tokens) -> anyhow::Result<impl Iterator<Item = Call>> {
+pub(super) fn dashboards(tokens: &Tokens) -> anyhow::Result<impl Iterator<Item = Call> + use<>> {
     let month = data::last_days(31);
     let functions = ENDPOINTS.iter().filter(|one| one.tag == "Dashboard");
     let call = |one: &EndpointInfo| Call::new(one.path, Some(&tokens.b), &month);
@@ -34,7 +34,10 @@ pub(super) fn dashboards(tokens: &Tokens) -> anyhow::Result<impl Iterator<Item =
 ///
 /// # Errors
 /// When a call cannot travel.
-pub(super) fn operator(key: &str, round: usize) -> anyhow::Result<impl Iterator<Item = Call>> {
+pub(super) fn operator(
+    key: &str,
+    round: usize,
+) -> anyhow::Result<impl Iterator<Item = Call> + use<>> {
     let mut calls = Vec::new();
     for number in (0..OPERATOR_CALLS / 2).map(|at| round * OPERATOR_CALLS + at) {
         calls.push(Call::orders(key, data::new_order(number)?)?);
@@ -43,68 +46,34 @@ pub(super) fn operator(key: &str, round: usize) -> anyhow::Result<impl Iterator<
     Ok(calls.into_iter())
 }
 
-/// The answers to probes.
-#[derive(Debug, Default)]
-pub(super) struct Probed {
-    answered: usize,
-    slowest: Duration,
-    failures: Vec<String>,
-}
-
-impl Probed {
-    /// The maximum time of an answer in ms; a failure counts as an hour.
-    pub(super) fn slowest_ms(&self) -> f64 {
-        if self.failures.is_empty() { self.slowest.as_secs_f64() * 1e3 } else { 3_600_000.0 }
-    }
-
-    /// A remark on several rounds.
-    pub(super) fn note<'a>(rounds: impl Iterator<Item = &'a Probed>) -> String {
-        let mut answered = 0;
-        let mut failed = 0;
-        let mut first = None;
-        for round in rounds {
-            answered += round.answered;
-            failed += round.failures.len();
-            first = first.or(round.failures.first());
-        }
-        match first {
-            None => format!("{answered} answers, no failure"),
-            Some(first) => format!("{answered} answers, {failed} failures; the first: {first}"),
-        }
-    }
-}
-
-impl fmt::Display for Probed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let slowest = self.slowest.as_secs_f64() * 1e3;
-        write!(f, "{slowest:.0} ms at most, {} failures", self.failures.len())
-    }
-}
-
 /// Makes one call after another for `span`, on one connection.
 ///
 /// # Errors
 /// When there is no connection.
 pub(super) async fn ask(
     client: &Client,
-    mut calls: impl Iterator<Item = Call>,
+    calls: impl Iterator<Item = Call> + Send + 'static,
     span: Duration,
-) -> anyhow::Result<Probed> {
-    let mut connection = client.connect().await?;
-    let started = Instant::now();
-    let mut probed = Probed::default();
-    while started.elapsed() < span {
-        let Some(call) = calls.next() else { break };
-        let asked = Instant::now();
-        match connection.post(&call).await {
-            Ok(_) => probed.answered += 1,
-            Err(error) => probed.failures.push(format!("{error:#}")),
-        }
-        probed.slowest = probed.slowest.max(asked.elapsed());
-        if connection.is_closed() {
-            connection = client.connect().await?;
-        }
-        tokio::time::sleep(PAUSE).await;
+) -> anyhow::Result<LoadResult> {
+    let connections = client.connect_all(1).await?;
+    let workload = Workload::in_turn(1, calls);
+    Ok(load::run(connections, &workload, span, Pace::Pausing(PAUSE)).await?.1)
+}
+
+/// Returns the maximum time of an answer in ms; a failure counts as an hour.
+pub(super) fn slowest_ms(probed: &LoadResult) -> f64 {
+    if probed.failed > 0 { 3_600_000.0 } else { probed.latencies.percentile(100) / 1e3 }
+}
+
+/// Returns a remark on several rounds.
+pub(super) fn note<'a>(rounds: impl Iterator<Item = &'a LoadResult>) -> String {
+    let mut all = LoadResult::default();
+    for round in rounds {
+        all.merge(round.clone());
     }
-    Ok(probed)
+    let answered = all.latencies.len();
+    match all.first_failure {
+        None => format!("{answered} answers, no failure"),
+        Some(first) => format!("{answered} answers, {} failures; the first: {first}", all.failed),
+    }
 }
