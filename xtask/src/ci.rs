@@ -63,18 +63,17 @@ fn table(times: &[(&str, Duration)]) -> String {
 }
 
 fn format() -> Result<()> {
-    run_command(&mut cargo(["fmt", "--all", "--check"])?)?;
-    run_command(&mut cargo(["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"])?)
+    run_command(&mut cargo("fmt --all --check")?)?;
+    run_command(&mut cargo("fmt --manifest-path fuzz/Cargo.toml --check")?)
 }
 
 fn lints() -> Result<()> {
-    let clippy = ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
-    run_command(&mut cargo(clippy)?)
+    run_command(&mut cargo("clippy --locked --workspace --all-targets -- -D warnings")?)
 }
 
 fn documents() -> Result<()> {
-    let doc = ["doc", "--locked", "--workspace", "--no-deps", "--document-private-items"];
-    run_command(cargo(doc)?.env("RUSTDOCFLAGS", "-D warnings"))
+    let mut doc = cargo("doc --locked --workspace --no-deps --document-private-items")?;
+    run_command(doc.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 /// Runs the tests. Those of the console's pages also run axe-core on each page.
@@ -104,7 +103,7 @@ fn rust_packages() -> Result<()> {
     // Cargo keeps the unpacked sources of a package in its home, by version and by the path of the
     // registry in this directory. With the path of an earlier run it would build earlier sources.
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_millis();
-    let mut package = cargo(["package", "--locked", "--allow-dirty", "--target-dir"])?;
+    let mut package = cargo("package --locked --allow-dirty --target-dir")?;
     package
         .arg(directory.join(now.to_string()))
         .args(PUBLISHED.iter().flat_map(|name| ["--package", name]));
@@ -113,8 +112,8 @@ fn rust_packages() -> Result<()> {
 
 fn fuzz_targets() -> Result<()> {
     packages::ensure(packages::FOR_FUZZ)?;
-    let check = ["check", "--locked", "--manifest-path", "fuzz/Cargo.toml"];
-    run_command(cargo(check)?.env("RUSTFLAGS", "-D warnings"))
+    let mut check = cargo("check --locked --manifest-path fuzz/Cargo.toml")?;
+    run_command(check.env("RUSTFLAGS", "-D warnings"))
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ pub(crate) fn run() -> Result<()> {
 
 /// Builds the program, and returns its path.
 pub(crate) fn built_kiosque() -> Result<PathBuf> {
-    run_command(&mut cargo(["build", "--quiet", "--locked", "--package", "kiosque"])?)?;
+    run_command(&mut cargo("build --quiet --locked --package kiosque")?)?;
     Ok(target()?.join("debug/kiosque"))
 }
 

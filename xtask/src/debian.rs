@@ -95,8 +95,8 @@ fn release_program() -> Result<PathBuf> {
         let flags = places.iter().map(|(from, to)| format!("{flag}={}={to}", from.display()));
         flags.collect::<Vec<_>>().join(" ")
     };
-    let mut build = cargo(["rustc", "--release", "--locked", "--package", "kiosque"])?;
-    build.args(["--bin", "kiosque", "--target-dir"]).arg(&target);
+    let mut build = cargo("rustc --release --locked --package kiosque --bin kiosque --target-dir")?;
+    build.arg(&target);
     build.args(["--", "-C", PACKED_RELOCATIONS]);
     build.env("RUSTFLAGS", remapped("--remap-path-prefix"));
     let c_flags = remapped("-ffile-prefix-map");

@@ -12,11 +12,10 @@ pub(crate) fn run() -> Result<()> {
     tools::ensure("deny", "0.20.2")?;
     tools::ensure("machete", "0.9.2")?;
     // Dependencies of other platforms count too, and cargo-deny itself is kept off the network.
-    process::run(&mut cargo(["fetch", "--locked"])?)?;
+    process::run(&mut cargo("fetch --locked")?)?;
     // A warning means an exception in deny.toml that is no longer needed.
-    let checks = ["-D", "warnings", "licenses", "bans", "sources"];
-    process::run(cargo(["deny", "--offline", "check"])?.args(checks))?;
-    process::run(&mut cargo(["machete"])?)?;
+    process::run(&mut cargo("deny --offline check -D warnings licenses bans sources")?)?;
+    process::run(&mut cargo("machete")?)?;
     let packages = client_packages()?;
     eprintln!("kiosque-client is built from {} packages", packages.len());
     if packages.len() >= CLIENT_PACKAGES {
@@ -30,8 +29,8 @@ const CLIENT_PACKAGES: usize = 100;
 
 /// The packages from which the client is built, including itself.
 fn client_packages() -> Result<BTreeSet<String>> {
-    let tree = ["tree", "-p", "kiosque-client", "-e", "normal", "--prefix", "none", "--no-dedupe"];
-    let tree = output(cargo(tree)?.args(["--locked", "--format", "{p}"]))?;
+    let tree = "tree --locked -p kiosque-client -e normal --prefix none --no-dedupe --format {p}";
+    let tree = output(&mut cargo(tree)?)?;
     let tree = String::from_utf8(tree).context("cargo tree prints UTF-8")?;
     let named = tree.lines().map(str::trim).filter(|line| !line.is_empty());
     Ok(named.map(str::to_owned).collect())

@@ -69,12 +69,12 @@ fn targets() -> Result<Vec<String>> {
 
 /// Returns whether there was no finding, and the result in words.
 fn fuzz(target: &str, seconds: u64) -> Result<(bool, String)> {
-    let limit = format!("-max_total_time={seconds}");
     // New inputs go into the first directory; the second is only read, and is committed.
     let (corpus, seeds) = (format!("fuzz/corpus/{target}"), format!("fuzz/seeds/{target}"));
     fs::create_dir_all(root()?.join(&corpus)).with_context(|| format!("cannot make {corpus}"))?;
-    let call = ["fuzz", "run", "--fuzz-dir", "fuzz", target, &corpus, &seeds, "--", &limit];
-    let mut command = cargo(call)?;
+    let limit = format!("-max_total_time={seconds}");
+    let run = format!("fuzz run --fuzz-dir fuzz {target} {corpus} {seeds} -- {limit}");
+    let mut command = cargo(&run)?;
     // The sanitizer's flags belong to nightly compilers; with this, the stable one accepts them.
     command.env("RUSTC_BOOTSTRAP", "1").stderr(Stdio::piped());
     eprintln!("$ {}", show(&command));

@@ -16,7 +16,7 @@ const DOCUMENTS: [(&str, &[&str]); 2] = [
 /// Writes the documents.
 pub(crate) fn run() -> Result<()> {
     for (document, arguments) in DOCUMENTS {
-        let mut command = cargo(["run", "--quiet", "--locked", "--package", "kiosque", "--"])?;
+        let mut command = cargo("run --quiet --locked --package kiosque --")?;
         fs::write(root()?.join(document), output(command.args(arguments))?)?;
         eprintln!("wrote {document}");
     }

@@ -13,6 +13,6 @@ const TEST: &str = "console::pictures";
 /// Takes the pictures again.
 pub(crate) fn run() -> Result<()> {
     packages::ensure(packages::FOR_TESTS)?;
-    let mut tests = cargo(["test", "--locked", "--package", "kiosque", "--test", "program", TEST])?;
-    run_command(tests.env(SETTING, root()?.join("docs/console")))
+    let mut tests = cargo("test --locked --package kiosque --test program")?;
+    run_command(tests.arg(TEST).env(SETTING, root()?.join("docs/console")))
 }

@@ -36,10 +36,10 @@ pub(crate) fn program(name: impl AsRef<OsStr>) -> Result<Command> {
     Ok(command)
 }
 
-/// Returns the cargo that started this run, to be run from the root.
-pub(crate) fn cargo<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<Command> {
+/// Returns the cargo that started this run, to be run from the root, with the arguments in a line.
+pub(crate) fn cargo(line: &str) -> Result<Command> {
     let mut command = program(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))?;
-    command.args(arguments);
+    command.args(line.split_whitespace());
     Ok(command)
 }
 

@@ -118,9 +118,9 @@ fn tests(names: &[&str], runs: Option<usize>) -> Result<ExitCode> {
     let database = Database::start()?;
     let mut summary = Summary::default();
     for (at, name) in names.iter().enumerate() {
-        let mut tests = cargo(["test", "--locked", "--no-fail-fast", "--workspace"])?;
-        tests.args(["--profile", "soak"]);
-        database.share(tests.args(["--", "--nocapture", name]).env(SOAK, "1"));
+        let mut tests =
+            cargo("test --locked --no-fail-fast --workspace --profile soak -- --nocapture")?;
+        database.share(tests.arg(name).env(SOAK, "1"));
         // A test that has several of the words runs once.
         tests.args(names[..at].iter().flat_map(|earlier| ["--skip", earlier]));
         tests.envs(runs.map(|runs| (RUNS, runs.to_string())));

@@ -122,7 +122,7 @@ fn on_one_engine(arguments: &[String], engine: &str, targets: &[&str]) -> Result
 
 /// Returns a `cargo test` without packages and filters.
 fn cargo_test() -> Result<Command> {
-    let mut tests = cargo(["test", "--locked", "--no-fail-fast"])?;
+    let mut tests = cargo("test --locked --no-fail-fast")?;
     if env::var_os(THREADS).is_none() {
         let cores = thread::available_parallelism().context("the number of cores")?;
         tests.env(THREADS, (THREADS_PER_CORE * cores.get()).to_string());

@@ -35,9 +35,8 @@ pub(super) fn collect() -> Result<String> {
 
 /// Returns the libraries of the program as `name-version`, with their licences, without our own.
 fn libraries() -> Result<BTreeSet<(String, String)>> {
-    let tree = ["tree", "--quiet", "--locked", "--package", "kiosque", "--edges", "normal"];
-    let mut tree = cargo(tree)?;
-    let printed = output(tree.args(["--prefix", "none", "--format", "{p}\t{l}"]))?;
+    let mut tree = cargo("tree --quiet --locked --package kiosque --edges normal --prefix none")?;
+    let printed = output(tree.args(["--format", "{p}\t{l}"]))?;
     let libraries = libraries_in(&String::from_utf8(printed)?);
     if libraries.is_empty() {
         bail!("`cargo tree` lists no library");
@@ -60,7 +59,7 @@ fn libraries_in(tree: &str) -> BTreeSet<(String, String)> {
 
 /// Returns the directories of the sources of all libraries.
 fn directories() -> Result<Vec<PathBuf>> {
-    let metadata = output(&mut cargo(["metadata", "--quiet", "--locked", "--format-version=1"])?)?;
+    let metadata = output(&mut cargo("metadata --quiet --locked --format-version=1")?)?;
     let metadata = String::from_utf8(metadata)?;
     let manifests = metadata.split("\"manifest_path\":\"").skip(1);
     let manifests = manifests.filter_map(|rest| rest.split_once('"').map(|(path, _)| path));
