@@ -20,7 +20,6 @@ mod test;
 mod test_run;
 mod tidy;
 mod tools;
-mod walk;
 
 use std::process::ExitCode;
 

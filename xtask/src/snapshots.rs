@@ -7,13 +7,15 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::process::root;
-use crate::walk;
+use crate::process::{files_of_git, root};
 
 /// The variable with the file to which insta adds the path of each snapshot that it compares.
 const SETTING: &str = "INSTA_SNAPSHOT_REFERENCES_FILE";
 /// That file.
 const FILE: &str = "target/snapshot-references";
+
+/// The snapshots.
+const SNAPSHOTS: &str = "crates/*.snap";
 
 /// The paths of the snapshots that tests have compared since this was created.
 pub(crate) struct References(PathBuf);
@@ -33,30 +35,20 @@ impl References {
         tests.env(SETTING, &self.0);
     }
 
-    /// Returns the snapshots under `crates/` that were not compared, relative to the root, sorted.
+    /// Returns the snapshots that were not compared, relative to the root, sorted.
     pub(crate) fn unreferenced(&self) -> Result<Vec<String>> {
         let referenced = fs::read_to_string(&self.0).context("the references of snapshots")?;
         let root = root()?.canonicalize()?;
-        unreferenced(&root, &snapshots(&root.join("crates"))?, &referenced)
+        Ok(unreferenced(&root, files_of_git(&[SNAPSHOTS])?, &referenced))
     }
 }
 
-fn unreferenced(root: &Path, all: &[PathBuf], referenced: &str) -> Result<Vec<String>> {
+/// Returns the paths that are not in the lines of `referenced`.
+fn unreferenced(root: &Path, mut all: Vec<String>, referenced: &str) -> Vec<String> {
     let referenced: BTreeSet<PathBuf> =
         referenced.lines().filter_map(|path| Path::new(path).canonicalize().ok()).collect();
-    let mut found = Vec::new();
-    for path in all.iter().filter(|path| !referenced.contains(*path)) {
-        found.push(path.strip_prefix(root)?.display().to_string());
-    }
-    found.sort();
-    Ok(found)
-}
-
-/// Returns the snapshots in a directory and the directories in it.
-fn snapshots(directory: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = walk::files(directory)?;
-    found.retain(|path| path.extension().is_some_and(|extension| extension == "snap"));
-    Ok(found)
+    all.retain(|path| !referenced.contains(&root.join(path)));
+    all
 }
 
 #[cfg(test)]
@@ -66,15 +58,15 @@ mod tests {
     #[test]
     fn a_snapshot_that_no_test_compares_is_found() {
         let root = root().expect("root").canonicalize().expect("root");
-        let all = snapshots(&root.join("crates")).expect("crates");
+        let all = files_of_git(&[SNAPSHOTS]).expect("crates");
         assert!(all.len() > 20, "{all:?}");
         let (forgotten, compared) = all.split_first().expect("some");
         // As written by insta: not always in their shortest form.
         let lines = compared.iter().map(|path| {
-            let path = path.display().to_string();
+            let path = root.join(path).display().to_string();
             path.replacen("/crates/", "/crates/../crates/", 1) + "\n"
         });
-        let found = unreferenced(&root, &all, &lines.collect::<String>()).expect("paths");
+        let found = unreferenced(&root, all.clone(), &lines.collect::<String>());
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(forgotten.ends_with(&found[0]), "{found:?}");
     }

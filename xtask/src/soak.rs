@@ -135,11 +135,8 @@ fn tests(names: &[&str], runs: Option<usize>) -> Result<ExitCode> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::{Path, PathBuf};
-
     use super::*;
-    use crate::process::root;
-    use crate::walk;
+    use crate::process::files_of_git;
 
     /// Calls and names by which a test gets its size, or reads the variable itself.
     const MARKS: [&str; 5] =
@@ -148,10 +145,10 @@ mod tests {
     const DEFINITIONS: [&str; 2] = ["harness.rs", "chance.rs"];
 
     /// Returns the sized tests of a file, by their names in `cargo test`.
-    fn sized(directory: &Path, file: &Path) -> Vec<String> {
-        let text = std::fs::read_to_string(file).expect("a test");
-        let module = file.strip_prefix(directory).expect("in it").with_extension("");
-        let module = module.to_string_lossy().replace('/', "::");
+    fn sized(file: &str) -> Vec<String> {
+        let text = std::fs::read_to_string(root().expect("the root").join(file)).expect("a test");
+        let (_, module) = file.split_once("/tests/it/").expect("an integration test");
+        let module = module.trim_end_matches(".rs").replace('/', "::");
         let mut test = "";
         let mut found = Vec::new();
         for line in text.lines() {
@@ -165,21 +162,13 @@ mod tests {
         found
     }
 
-    fn files(directory: &Path) -> Vec<PathBuf> {
-        let mut files = walk::files(directory).expect("a directory");
-        files.retain(|path| path.extension().is_some_and(|kind| kind == "rs"));
-        files.retain(|path| !DEFINITIONS.iter().any(|file| path.ends_with(file)));
-        files
-    }
-
     #[test]
     fn the_soak_runs_every_test_that_has_a_size() {
-        let crates = root().expect("the root").join("crates");
-        let mut found = Vec::new();
-        for name in ["kiosque", "server", "store"] {
-            let directory = crates.join(name).join("tests/it");
-            found.extend(files(&directory).iter().flat_map(|file| sized(&directory, file)));
-        }
+        let tests =
+            ["kiosque", "server", "store"].map(|name| format!("crates/{name}/tests/it/*.rs"));
+        let mut files = files_of_git(&tests.each_ref().map(String::as_str)).expect("tests");
+        files.retain(|path| !DEFINITIONS.iter().any(|file| path.ends_with(file)));
+        let found: Vec<String> = files.iter().flat_map(|file| sized(file)).collect();
         assert!(found.len() > 10, "{found:?}");
         let missed = found.iter().filter(|test| !SIZED_TESTS.iter().any(|one| test.contains(one)));
         let missed: Vec<&String> = missed.collect();

@@ -22,9 +22,9 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
-use crate::process::{output, program, root};
+use crate::process::{files_of_git, root};
 use source::Source;
 
 /// Something that breaks a rule.
@@ -107,19 +107,14 @@ fn check_all(files: &[(String, String)], sources: &[Source]) -> Vec<Violation> {
 
 /// Returns the text files that git tracks or would track, with their contents.
 fn files(root: &Path) -> Result<Vec<(String, String)>> {
-    let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
-    let paths = output(program("git")?.args(list)).context("tidy asks git for the files")?;
-    let paths = String::from_utf8(paths).context("a path is no UTF-8")?;
-
     let mut files = Vec::new();
-    for path in paths.split_terminator('\0') {
-        // A deletion that is not committed makes a file absent; one that is not UTF-8 is not text.
-        let Ok(bytes) = fs::read(root.join(path)) else { continue };
-        let Ok(text) = String::from_utf8(bytes) else { continue };
-        files.push((path.to_owned(), text));
+    for path in files_of_git(&[])? {
+        // A file that is not UTF-8 is not text.
+        if let Ok(text) = fs::read_to_string(root.join(&path)) {
+            files.push((path, text));
+        }
     }
     files.sort();
-    files.dedup();
     Ok(files)
 }
 

@@ -8,7 +8,6 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::process::{output, program, root};
-use crate::walk;
 
 use super::notices;
 
@@ -129,10 +128,9 @@ impl Tree {
 
     /// Returns the paths of all files, sorted and relative to the root.
     pub(super) fn files(&self) -> Result<Vec<String>> {
-        let mut files = Vec::new();
-        for path in walk::files(&self.root)? {
-            files.push(path.strip_prefix(&self.root)?.display().to_string());
-        }
+        let find = ["-type", "f", "-printf", "%P\n"];
+        let found = String::from_utf8(output(program("find")?.arg(&self.root).args(find))?)?;
+        let mut files: Vec<String> = found.lines().map(str::to_owned).collect();
         files.sort();
         Ok(files)
     }
