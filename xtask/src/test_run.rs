@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{BufRead, BufReader, IsTerminal, Write};
 use std::process::{Command, ExitCode, Stdio};
 
+use anstream::adapter::strip_str;
 use anyhow::{Context, Result};
 
 use crate::process::show;
@@ -123,7 +124,8 @@ impl Parser {
     }
 
     fn read(&mut self, line: &str) {
-        let line = without_colours(line);
+        // Without the escape sequences by which cargo colours its words.
+        let line = strip_str(line).to_string();
         let line = line.trim_end();
         if let Some(counts) = line.strip_prefix("test result: ") {
             self.count(counts);
@@ -177,16 +179,6 @@ fn failed_package(line: &str) -> Option<&str> {
     let (error, arguments) = line.split_once(" failed, to rerun pass `")?;
     let package = arguments.split_once("-p ").map_or("", |(_, rest)| rest);
     error.starts_with("error: ").then(|| package.split([' ', '`']).next().unwrap_or(package))
-}
-
-/// Removes the escape sequences by which cargo colours its words.
-fn without_colours(line: &str) -> String {
-    let mut parts = line.split("\u{1b}[");
-    let mut plain = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        plain.push_str(part.split_once('m').map_or(part, |(_, text)| text));
-    }
-    plain
 }
 
 #[cfg(test)]

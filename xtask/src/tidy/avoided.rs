@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use heck::ToSnakeCase;
+
 use super::Violation;
 
 /// Groups of words, and how often each group may occur: where there is no other word, in data such
@@ -61,33 +63,13 @@ fn count(files: &[(String, String)]) -> BTreeMap<String, usize> {
         if !is_ours || path == SELF {
             continue;
         }
-        for word in words(path).chain(words(text)) {
-            *counts.entry(word).or_default() += 1;
+        // Each part of a name such as `OrderQuery` is a word.
+        let words = format!("{path} {text}").to_snake_case();
+        for word in words.split('_') {
+            *counts.entry(word.to_owned()).or_default() += 1;
         }
     }
     counts
-}
-
-/// Returns the words of a text in lower case; each part of a name is one.
-fn words(text: &str) -> impl Iterator<Item = String> {
-    let runs = text.split(|c: char| !c.is_ascii_alphabetic()).filter(|run| !run.is_empty());
-    runs.flat_map(parts)
-}
-
-/// Returns the parts of a name such as `OrderQuery`.
-fn parts(run: &str) -> Vec<String> {
-    let mut parts = Vec::new();
-    let mut last_was_lower = false;
-    for c in run.chars() {
-        match parts.last_mut() {
-            Some(part) if !(c.is_ascii_uppercase() && last_was_lower) => {
-                String::push(part, c.to_ascii_lowercase());
-            }
-            _ => parts.push(c.to_ascii_lowercase().to_string()),
-        }
-        last_was_lower = c.is_ascii_lowercase();
-    }
-    parts
 }
 
 #[cfg(test)]
