@@ -13,9 +13,12 @@ use super::notices;
 
 /// Directory of the documents, which has the layout of the repository, so that links work.
 const DOCUMENTS: &str = "usr/share/doc/kiosque";
+/// The documents: files and directories of the repository.
+const SOURCES: [&str; 6] =
+    ["docs", "examples", "README.md", "SECURITY.md", "deploy/prometheus", "deploy/grafana"];
 
 /// Files of the repository, and their destinations.
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 7] = [
     ("deploy/systemd/kiosque.service", "usr/lib/systemd/system/kiosque.service"),
     ("deploy/systemd/kiosque-backup.service", "usr/lib/systemd/system/kiosque-backup.service"),
     ("deploy/systemd/kiosque-backup.timer", "usr/lib/systemd/system/kiosque-backup.timer"),
@@ -23,13 +26,6 @@ const FILES: [(&str, &str); 11] = [
     ("deploy/debian/copyright", "usr/share/doc/kiosque/copyright"),
     ("deploy/debian/lintian-overrides", "usr/share/lintian/overrides/kiosque"),
     ("deploy/debian/README.Debian", "usr/share/doc/kiosque/README.Debian"),
-    ("README.md", "usr/share/doc/kiosque/README.md"),
-    ("SECURITY.md", "usr/share/doc/kiosque/SECURITY.md"),
-    (
-        "deploy/prometheus/kiosque.rules.yml",
-        "usr/share/doc/kiosque/deploy/prometheus/kiosque.rules.yml",
-    ),
-    ("deploy/grafana/kiosque.json", "usr/share/doc/kiosque/deploy/grafana/kiosque.json"),
 ];
 
 /// Shells, and the files in which they look for completions of the program.
@@ -91,10 +87,10 @@ impl Tree {
         self.add(place, &content, 0o644)
     }
 
-    /// Adds the documents, the examples, the changelog and the notices of libraries.
+    /// Adds the documents, the changelog and the notices of libraries.
     fn documents(&self) -> Result<()> {
-        let list = ["ls-files", "-z", "docs", "examples"];
-        let listed = String::from_utf8(output(program("git")?.args(list))?)?;
+        let mut list = program("git")?;
+        let listed = String::from_utf8(output(list.args(["ls-files", "-z"]).args(SOURCES))?)?;
         for source in listed.split_terminator('\0') {
             self.copy(source, &format!("{DOCUMENTS}/{source}"))?;
         }
