@@ -26,8 +26,8 @@ use crate::trust::TlsConfig;
 
 /// The maximum time to open a connection, including its TLS handshake.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
-/// The maximum time until the head of an answer. A server aborts a read after seconds; a waiting
-/// change feed, after a minute.
+/// The maximum time until the head of an answer, and from there to its end. A server aborts a read
+/// after seconds; a waiting change feed, after a minute.
 const ANSWER_MAX: Duration = Duration::from_secs(100);
 /// The maximum size of an answer: the aisles of a large group take some megabytes.
 const ANSWER_MAX_BYTES: usize = 64 << 20;
@@ -103,8 +103,8 @@ impl HttpsClient {
     /// header `Host` follows from the URL.
     ///
     /// # Errors
-    /// There is no connection, or it ended before the end of the answer, or the answer is too
-    /// large. A request that was sent is not repeated.
+    /// There is no connection, or it ended before the end of the answer, or the answer is late or
+    /// too large. A request that was sent is not repeated.
     pub async fn exchange(&self, request: Request<Bytes>) -> Result<Response<Bytes>, ClientError> {
         let mut request = request.map(Full::new);
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
@@ -117,7 +117,7 @@ impl HttpsClient {
             .map_err(|_| self.late("answer", ANSWER_MAX))?
             .map_err(|error| self.failed(&error))?;
         let (head, body) = answer.into_parts();
-        Ok(Response::from_parts(head, whole(body, ANSWER_MAX_BYTES).await?))
+        Ok(Response::from_parts(head, whole(body, ANSWER_MAX_BYTES, ANSWER_MAX).await?))
     }
 
     fn late(&self, phase: &str, most: Duration) -> ClientError {
@@ -152,8 +152,12 @@ impl HttpsClient {
 async fn whole(
     body: impl Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>>,
     bytes_max: usize,
+    time_max: Duration,
 ) -> Result<Bytes, ClientError> {
-    let read = Limited::new(body, bytes_max).collect().await;
+    let read = timeout(time_max, Limited::new(body, bytes_max).collect()).await;
+    let read = read.map_err(|_| {
+        ClientError::new(format!("the answer did not end within {} s", time_max.as_secs()))
+    })?;
     let read = read.map_err(|error| match error.is::<LengthLimitError>() {
         true => ClientError::lasting(format!(
             "the answer has more than {bytes_max} bytes, the limit; request less, such as smaller \
@@ -234,6 +238,8 @@ impl Service<Uri> for Connector {
 
 #[cfg(test)]
 mod tests {
+    use hyper::body::Frame;
+
     use super::*;
 
     #[test]
@@ -246,7 +252,8 @@ mod tests {
 
     #[tokio::test]
     async fn an_answer_is_read_up_to_the_limit() {
-        let read = async |bytes_max| whole(Full::new(Bytes::from_static(b"ab")), bytes_max).await;
+        let answer = || Full::new(Bytes::from_static(b"ab"));
+        let read = async |bytes_max| whole(answer(), bytes_max, ANSWER_MAX).await;
         assert_eq!(read(2).await.expect("a whole answer"), "ab");
         let too_large = read(1).await.expect_err("too large");
         assert!(too_large.is_final());
@@ -255,5 +262,26 @@ mod tests {
             "the answer has more than 1 bytes, the limit; request less, such as smaller pages or \
              fewer devices"
         );
+    }
+    /// A body that never ends.
+    struct Stalled;
+
+    impl Body for Stalled {
+        type Data = Bytes;
+        type Error = io::Error;
+
+        fn poll_frame(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+            Poll::Pending
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_does_not_end_is_late() {
+        let late = whole(Stalled, 1, Duration::ZERO).await.expect_err("no end");
+        assert!(!late.is_final());
+        assert_eq!(late.to_string(), "the answer did not end within 0 s");
     }
 }
