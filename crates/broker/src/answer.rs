@@ -116,17 +116,24 @@ pub(crate) fn refused_page(headers: &HeaderMap, locale: Locale) -> Option<Answer
     headers.contains_key(header::ORIGIN).then(|| forbidden(reason, locale))
 }
 
-/// Renders the refusal of a login or of a switch by the server.
+/// Renders the refusal of a login or of a switch by the server, in the language of the worker: the
+/// server's text is in the one of the shared session.
 fn refused_by_server(refusal: &UpstreamRefusal, locale: Locale) -> Answered {
-    if refusal.code == Message::Credentials.code().number() {
-        return refused(&Refusal::Credentials, locale);
-    }
-    let msg: Cow<'static, str> = refusal.msg.clone().into();
-    let data = refusal.data.as_ref().unwrap_or(&refusal.msg);
-    let envelope = Envelope { code: refusal.code, msg: msg.clone(), en_msg: Some(msg), data };
+    let UpstreamRefusal { code, msg, data, retry_after_s, .. } = refusal;
+    let is_known = |message: &&Message| {
+        let is_credentials = **message == Message::Credentials;
+        message.code().number() == *code && (is_credentials || message.has_text(msg))
+    };
+    let in_language = |locale| {
+        let known = Message::ALL.iter().find(is_known);
+        known.map_or_else(|| Cow::Owned(msg.clone()), |message| message.text(locale).into())
+    };
+    let msg = in_language(locale);
+    let data = data.as_deref().unwrap_or(&msg).to_owned();
+    let envelope = Envelope { code: *code, msg, en_msg: Some(in_language(Locale::En)), data };
     let mut answered = own(StatusCode::OK, &envelope);
-    if let Some(seconds) = refusal.retry_after_s {
-        answered.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    if let Some(seconds) = retry_after_s {
+        answered.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(*seconds));
     }
     answered
 }

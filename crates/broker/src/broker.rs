@@ -362,8 +362,7 @@ fn is_of_closed_group(called: &Result<Called, Failure>) -> bool {
         Err(Failure::NotAnswered(Error::Refused(refusal), _)) => Some(refusal.msg.clone()),
         _ => None,
     };
-    let mut texts = Locale::ALL.iter().map(|locale| Message::GroupClosed.text(*locale));
-    message.is_some_and(|message| texts.any(|text| text == message))
+    message.is_some_and(|message| Message::GroupClosed.has_text(&message))
 }
 
 /// Returns the headers of a request that are sent to the server: without its token, the headers of

@@ -118,6 +118,11 @@ impl Message {
         self.code_and_texts().1[locale as usize]
     }
 
+    /// Returns whether a text is this message, in any language.
+    pub fn has_text(self, text: &str) -> bool {
+        Locale::ALL.iter().any(|locale| self.text(*locale) == text)
+    }
+
     /// Returns the envelope with this message; `enMsg` is null on success alone (ENV-6).
     pub fn envelope<T>(self, locale: Locale, data: T) -> Envelope<T> {
         let en_msg = (self != Message::Success).then(|| self.text(Locale::En).into());

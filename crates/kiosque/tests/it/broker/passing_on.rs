@@ -1,13 +1,14 @@
 //! What workers see: answers of the server unchanged, and sessions of the broker's own.
 
 use http_body_util::Full;
+use kiosque_server::Settings;
 use kiosque_testkit::{
     CHANGES_PATH, Client, DEVICES_PATH, LOGOUT_PATH, LoggedIn, ORDERS_PATH, Reply, SUMMARY_PATH,
-    SWITCH_PATH, TOKEN_PATH, post,
+    SWITCH_PATH, TOKEN_PATH, TestServer, post,
 };
 
 use super::{LOG_IN, broker};
-use crate::client::{server, trail};
+use crate::client::{fleet, server, trail};
 
 /// Calls of every kind: pages, violations, refusals, errors in the body.
 const CALLS: [(&str, &str); 6] = [
@@ -70,6 +71,36 @@ async fn sessions_of_workers_are_their_own() {
     assert_eq!(first.call(DEVICES_PATH, "{}").await.code(), -4);
     second.list_devices().await;
     assert_eq!((trail(&server, "login").await, trail(&server, "logout").await), (1, 0));
+}
+
+/// ENV-4, ENV-6: a refusal of the server is in the language of the worker, whichever language the
+/// server answers the broker in, and `enMsg` is English.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refused_sessions_are_in_the_language_of_the_worker() {
+    const NO_GROUP: &str = "Current user is not bound to any group, login denied";
+    for default in ["en", "zh-CN"] {
+        let set = |settings: &mut Settings| settings.default_locale = default.parse().unwrap();
+        let server = TestServer::start_with(fleet("secret"), set).await;
+        let local = broker(&server, |_| {}).await;
+        let mut worker = local.worker("north").await;
+        let mut refused = async |path: &str, body: &'static str, locale: &str| {
+            let request = post(&format!("/v8/{path}")).header("x-locale", locale);
+            let request = request.header("third-api-token", &worker.token);
+            let Reply { json, .. } = worker.client.send(request.body(body.into()).unwrap()).await;
+            ["msg", "data", "enMsg"].map(|name| json[name].as_str().unwrap().to_owned())
+        };
+        for (locale, closed) in [("en", CLOSED), ("zh-CN", "集团不存在或已停用")] {
+            let switch = refused(SWITCH_PATH, r#"{"groupId":"nowhere"}"#, locale).await;
+            assert_eq!(switch, [closed, closed, CLOSED], "{default}");
+        }
+        server.apply("[[account]]\nlogin_name = \"ops\"\ngroups = []\n").await.unwrap();
+        refused(DEVICES_PATH, "{}", "en").await;
+        for (locale, none) in [("en", NO_GROUP), ("zh-CN", "当前用户未绑定任何集团，禁止登录")]
+        {
+            let login = refused(TOKEN_PATH, LOG_IN, locale).await;
+            assert_eq!(login, [none, none, NO_GROUP], "{default}");
+        }
+    }
 }
 
 const CLOSED: &str = "Group does not exist or has been deactivated";
