@@ -1,5 +1,6 @@
 """Lists: walks over orders, devices, and changes."""
 
+import json
 import random
 import unittest
 
@@ -117,6 +118,51 @@ class Walks(unittest.TestCase):
     def test_a_server_may_have_a_smaller_limit_for_pages(self):
         walk = OrderWalk("d", lambda current, size: page(list(range(10)), current, min(size, 3)))
         self.assertEqual(ids(walk), [f"o{order}" for order in range(10)])
+
+
+class SmallPages(unittest.TestCase):
+    """PAGE-4: a server may allow small pages only, and refuse others."""
+
+    def setUp(self):
+        self.sizes = []
+
+        def choose(path, body):
+            query = dict(one.split("=") for one in path.partition("?")[2].split("&") if one)
+            size = int(query.get("size") or body["size"])
+            self.sizes.append(size)
+            if size > 70:
+                return answer(["size must be at most 70"], code=-1)
+            if "devicePage" in path:
+                listed = page(list(range(150)), int(query["current"]), size)
+                for row in listed["records"]:
+                    row.update(deviceCode=row["orderId"], groupId="north")
+                return answer(listed)
+            if "queryOrderList" in path:
+                return answer(page(list(range(100)), int(query["current"]), size))
+            return answer({"records": [], "next": "c", "more": False})
+
+        class Server(FakeServer):
+            def send(self, path, body, token, timeout):
+                given = super().send(path, body, token, timeout)
+                is_list = path.startswith("third-center-web/")
+                return choose(path, json.loads(body)) if is_list else given
+
+        self.account = account(Server())[0]
+        self.north = self.account.group("north")
+
+    def test_a_list_of_devices_is_read_in_pages_that_the_server_allows(self):
+        self.assertEqual(len(self.north.devices()), 150)
+        self.assertEqual(self.sizes, [500, 250, 125, 62, 62, 62])
+
+    def test_a_walk_is_read_in_pages_that_the_server_allows(self):
+        for asked in [[500, 250, 125, 62, 50, 50], [62, 50, 50]]:
+            self.sizes.clear()
+            self.assertEqual(len(ids(self.north.walk("d"))), 100)
+            self.assertEqual(self.sizes, asked)
+
+    def test_changes_are_read_in_pages_that_the_server_allows(self):
+        self.assertEqual(list(self.north.changes(follow=False)), [])
+        self.assertEqual(self.sizes, [500, 250, 125, 62])
 
 
 def devices(total, *codes, group="north"):

@@ -3,6 +3,8 @@
 mod group;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use kiosque_clock::Entropy;
@@ -48,6 +50,8 @@ struct Shared {
     entropy: Entropy,
     /// See [`Pace::retry_first`](session::Pace::retry_first).
     retry_first: Duration,
+    /// The largest page to request.
+    page_max: AtomicU64,
 }
 
 impl Account {
@@ -70,7 +74,9 @@ impl Account {
         let budget = RetryBudget::default();
         let entropy = parts.entropy.clone();
         let retry_first = parts.pace.retry_first;
-        Account(Arc::new(Shared { session: Session::start(parts), budget, entropy, retry_first }))
+        let session = Session::start(parts);
+        let page_max = AtomicU64::new(u64::MAX);
+        Account(Arc::new(Shared { session, budget, entropy, retry_first, page_max }))
     }
 
     /// Returns the session.
@@ -101,6 +107,24 @@ impl Account {
     /// Returns the calls that run in the group that a login selects.
     pub fn default_group(&self) -> GroupClient {
         GroupClient::new(self.clone(), Lane::Default)
+    }
+
+    /// Returns the size to request in place of a size: a server may allow smaller pages only, and
+    /// refuse others (PAGE-4).
+    pub fn page_size(&self, size: u64) -> u64 {
+        size.min(self.0.page_max.load(Relaxed))
+    }
+
+    /// Returns whether a call failed because of the size of its page. Then pages have at most half
+    /// that size from now on, and the call can be made again.
+    pub fn is_page_too_large(&self, size: u64, error: &Error) -> bool {
+        let names_size = |violation: &String| violation.starts_with("size");
+        let is_refused = matches!(error, Error::Invalid(all) if all.iter().any(names_size));
+        let can_shrink = is_refused && size > 1;
+        if can_shrink {
+            self.0.page_max.fetch_min(size / 2, Relaxed);
+        }
+        can_shrink
     }
 
     /// Ends the session, for all its users. A later call logs in again.

@@ -16,7 +16,7 @@ use file::MirrorFile;
 use kiosque_model::counted;
 
 /// Changes per answer and per transaction.
-const CHANGES: i64 = 500;
+const CHANGES: u64 = 500;
 
 /// A copy in a file, which no other process writes at the same time.
 #[derive(Debug)]
@@ -127,15 +127,23 @@ impl Mirror {
         let mut is_at_end = false;
         loop {
             let after = self.0.cursor(group)?;
-            let request = OrderChangesRequest {
+            let request = |size: u64| OrderChangesRequest {
                 after: after.clone(),
-                size: Some(CHANGES),
+                size: i64::try_from(size).ok(),
                 wait_seconds: None,
                 include_totals: is_at_end.then_some(true),
             };
             let page = remote
                 .turn(async |turn| {
-                    Ok(turn.group(Some(group))?.call::<OrderChanges>(&request).await?)
+                    let account = turn.account;
+                    let group = turn.group(Some(group))?;
+                    loop {
+                        let size = account.page_size(CHANGES);
+                        match group.call::<OrderChanges>(&request(size)).await {
+                            Err(error) if account.is_page_too_large(size, &error) => {}
+                            page => return Ok(page?),
+                        }
+                    }
                 })
                 .await;
             let page = match page {

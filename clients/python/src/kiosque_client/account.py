@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from .bounded import read_file
-from .errors import KiosqueError, NoAnswer, ServerFailed, SetupError, TokenRefused
+from .errors import InvalidRequest, KiosqueError, NoAnswer, ServerFailed, SetupError, TokenRefused
 from .group import Group
 from .retry import Timing
 from .session import Session
@@ -54,6 +54,7 @@ class Account:
         ca_path = None if ca_file is None else os.fspath(ca_file)
         self._transport = transport or HttpsTransport(self._base_url, ca_path)
         self._session = Session(self._transport, username, self._password, self._timing, file)
+        self._page_max: int | None = None
 
     def __repr__(self) -> str:
         return f"Account({self._base_url!r}, {self._username!r})"
@@ -103,6 +104,19 @@ class Account:
             if pause is None:
                 raise error
             self._timing.sleep(pause)
+
+    def page_size(self, size: int) -> int:
+        """Returns the size to request in place of a size: a server may allow smaller pages only,
+        and refuse others (PAGE-4)."""
+        return size if self._page_max is None else min(size, self._page_max)
+
+    def is_page_too_large(self, size: int, error: InvalidRequest) -> bool:
+        """Returns whether a call failed because of the size of its page. Then pages have at most
+        half that size from now on, and the call can be made again."""
+        can_shrink = size > 1 and "size" in error.fields
+        if can_shrink:
+            self._page_max = self.page_size(size // 2)
+        return can_shrink
 
     def is_awaited(self, group: str) -> bool:
         """Returns whether calls of another group wait for the session."""

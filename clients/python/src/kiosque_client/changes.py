@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from .errors import InvalidRequest
 from .types import OrderChange, OrderChanges, OrderChangesRequest
 
 if TYPE_CHECKING:
@@ -55,8 +56,14 @@ class Changes:
         while not self._is_stopped.is_set():
             is_awaited = self._account.is_awaited(self._group)
             wait = WAIT_SECONDS if self._follow and not is_awaited else 0
-            body: OrderChangesRequest = {"after": cursor, "size": self._size, "waitSeconds": wait}
-            read = self._account.call(self._group, CHANGES, body, wait)
+            size = self._account.page_size(self._size)
+            body: OrderChangesRequest = {"after": cursor, "size": size, "waitSeconds": wait}
+            try:
+                read = self._account.call(self._group, CHANGES, body, wait)
+            except InvalidRequest as error:
+                if not self._account.is_page_too_large(size, error):
+                    raise
+                continue
             answer = cast(OrderChanges, read)
             cursor = answer["next"]
             if answer["records"] or not (self._follow or answer["more"]):

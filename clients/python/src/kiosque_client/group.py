@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from .changes import Changes
 from .dashboard import Dashboard
-from .errors import ListChanged, WrongGroup
+from .errors import InvalidRequest, ListChanged, WrongGroup
 from .types import Device, DeviceFilter, DevicePage, Order, OrderDetail, OrderDetailRequest
 from .types import OrderFilter, OrderPage
 from .walk import OrderWalk
@@ -64,9 +64,14 @@ class Group(Dashboard):
 
         def read(current: int, size: int) -> OrderPage:
             path = f"kioskOrder/queryOrderList?current={current}&size={size}"
-            return cast(OrderPage, self._call(path, body))
+            try:
+                return cast(OrderPage, self._call(path, body))
+            except InvalidRequest as error:
+                # Later walks begin with the size that this one finds.
+                self._account.is_page_too_large(size, error)
+                raise
 
-        return OrderWalk(device, read, size, after, after_id)
+        return OrderWalk(device, read, self._account.page_size(size), after, after_id)
 
     def order(self, trade_no: str | None = None, *, internal_no: str | None = None) -> OrderDetail:
         """Returns an order by its `tradeNo`, or by its `tradeNoIn`, which names one order."""
@@ -87,8 +92,14 @@ class Group(Dashboard):
         total, current = None, 1
         wanted = filters.get("groupId") or self.id
         while True:
-            path = f"kioskDevice/devicePage?current={current}&size={DEVICES}"
-            page = cast(DevicePage, self._call(path, filters))
+            size = self._account.page_size(DEVICES)
+            path = f"kioskDevice/devicePage?current={current}&size={size}"
+            try:
+                page = cast(DevicePage, self._call(path, filters))
+            except InvalidRequest as error:
+                if not self._account.is_page_too_large(size, error):
+                    raise
+                continue
             if total not in (None, page["total"]):
                 return None
             total = page["total"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from .errors import ListChanged, SetupError
+from .errors import InvalidRequest, ListChanged, SetupError
 from .types import Order, OrderPage
 
 SIZE = 500
@@ -46,7 +46,14 @@ class OrderWalk:
         misses = suspects = 0
         while self._total != self._read_to:
             asked = self._next_page()
-            page = self._read(*asked)
+            try:
+                page = self._read(*asked)
+            except InvalidRequest as refused:
+                if asked[1] == 1 or "size" not in refused.fields:
+                    raise
+                # The server has a smaller limit for pages, and refuses larger ones (PAGE-4).
+                self._size = asked[1] // 2
+                continue
             error = self._error(page)
             if error:
                 # One answer may be wrong; a list that has changed is wrong each time.

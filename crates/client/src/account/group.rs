@@ -188,9 +188,14 @@ impl GroupClient {
         let mut devices = Vec::new();
         let mut codes = BTreeSet::new();
         let mut total = None;
-        for current in 1_u64.. {
-            let path = format!("{}?current={current}&size={DEVICES}", DevicePage::PATH);
-            let page: PageOf<Device> = self.read(path, body.clone()).await?;
+        let mut current = 1_u64;
+        loop {
+            let size = self.account.page_size(DEVICES);
+            let path = format!("{}?current={current}&size={size}", DevicePage::PATH);
+            let page: PageOf<Device> = match self.read(path, body.clone()).await {
+                Err(error) if self.account.is_page_too_large(size, &error) => continue,
+                page => page?,
+            };
             if *total.get_or_insert(page.total) != page.total {
                 return Ok(None);
             }
@@ -208,6 +213,7 @@ impl GroupClient {
             if is_last {
                 break;
             }
+            current += 1;
         }
         let is_whole = u64::try_from(devices.len()).is_ok_and(|count| Some(count) == total);
         Ok(is_whole.then_some(devices))

@@ -132,14 +132,25 @@ impl OrderChanges {
     }
 
     async fn feed(&self, after: Option<&str>, wait: Duration) -> Result<Batch, Error> {
+        let account = self.group.account();
+        loop {
+            let size = account.page_size(self.size);
+            match self.batch(size, after, wait).await {
+                Err(error) if account.is_page_too_large(size, &error) => {}
+                batch => return batch,
+            }
+        }
+    }
+
+    async fn batch(&self, size: u64, after: Option<&str>, wait: Duration) -> Result<Batch, Error> {
         // Whole seconds, rounded up: a shorter wait would be none.
         let seconds = wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0));
         let request = |seconds: u64| {
-            let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+            let number = |number: u64| Some(i64::try_from(number).unwrap_or(i64::MAX));
             let body = OrderChangesRequest {
                 after: after.map(str::to_owned),
-                size: Some(number(self.size)),
-                wait_seconds: Some(number(seconds)),
+                size: number(size),
+                wait_seconds: number(seconds),
                 include_totals: None,
             };
             Ok::<_, Error>(Request::new(endpoint::OrderChanges::PATH.to_owned(), bytes(&body)?))

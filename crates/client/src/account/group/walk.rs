@@ -196,10 +196,17 @@ impl OrderWalk {
         self.ready.front().map_or(self.joiner.read_to, |(next, _)| next - 1)
     }
 
-    async fn page(&self) -> Result<PageOf<Order>, Error> {
-        let (current, size) = self.joiner.next_page();
-        let path = format!("{}?current={current}&size={size}", QueryOrderList::PATH);
-        self.group.read(path, bytes(&self.filter)?).await
+    async fn page(&mut self) -> Result<PageOf<Order>, Error> {
+        let account = self.group.account();
+        loop {
+            self.joiner.size_max = account.page_size(self.joiner.size_max);
+            let (current, size) = self.joiner.next_page();
+            let path = format!("{}?current={current}&size={size}", QueryOrderList::PATH);
+            match self.group.read(path, bytes(&self.filter)?).await {
+                Err(error) if account.is_page_too_large(size, &error) => {}
+                page => return page,
+            }
+        }
     }
 
     fn certify(&mut self) {

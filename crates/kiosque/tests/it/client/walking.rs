@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use futures_util::TryStreamExt;
 use kiosque_client::session::Pace;
-use kiosque_client::{Error, History, WalkError};
+use kiosque_client::{Error, History, Position, WalkError};
+use kiosque_server::Settings;
 use kiosque_testkit::{TestServer, is_soak, size, sql};
 use sha2::{Digest, Sha256};
 
-use super::{account, orders, server};
+use super::{account, fleet, orders, server};
 
 const DEVICE: &str = "north-1";
 
@@ -136,4 +137,29 @@ async fn a_walk_is_read_by_page() {
     }
     assert_eq!(ids, stored(&server));
     assert_eq!(walk.certificate().unwrap().sha256, digest(&ids));
+}
+
+/// PAGE-4: a server may allow smaller pages than those that are requested at first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lists_are_read_in_pages_that_the_server_allows() {
+    for most in [1, 7] {
+        let small = |settings: &mut Settings| settings.limits.page_size_max = most;
+        let server = TestServer::start_with(fleet("secret"), small).await;
+        server.import_valid(orders(DEVICE, 0..30)).await;
+        // Each reading has an account that does not know the limit yet.
+        let north = || account(&server, Pace::default()).group("north").unwrap();
+        assert_eq!(north().devices().await.unwrap().len(), 2);
+        let mut walk = north().orders(DEVICE);
+        while walk.next().await.unwrap().is_some() {}
+        assert_eq!(walk.certificate().unwrap().sha256, digest(&stored(&server)));
+        let (mut changes, mut changed) = (north().changes(Position::default()), 0);
+        loop {
+            let read = changes.read(Duration::ZERO).await.unwrap();
+            if read.is_empty() {
+                break;
+            }
+            changed += read.len();
+        }
+        assert_eq!(changed, 30);
+    }
 }

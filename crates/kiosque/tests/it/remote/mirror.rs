@@ -176,6 +176,22 @@ fn a_restored_server_is_read_again() {
     assert_eq!(place.on_copy("select count(*) from order_lines"), json!([[3]]));
 }
 
+/// PAGE-4: a server may allow smaller pages than those that are requested at first.
+#[test]
+fn a_server_with_small_pages_is_copied() {
+    let mut place = Place::new();
+    place.import("N-1", 30);
+    place.stop();
+    place.server = place.sandbox.serve_with(&["--page-size-max", "7"]);
+    place.log_in();
+    let ran = place.run(&MIRROR).success();
+    assert!(
+        ran.stdout.starts_with("north: 30 orders up to change 30; as on the server"),
+        "{ran:?}"
+    );
+    assert_eq!(place.copied(), place.listed());
+}
+
 /// AUTH-4, SCOPE-6: the orders of a group that the account has no more are kept and marked, as are
 /// devices that have left; both come back.
 #[test]
