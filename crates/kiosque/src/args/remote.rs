@@ -232,8 +232,8 @@ pub(crate) struct OrdersArgs {
     /// Stop after this number of orders, oldest first.
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
-    /// Only the N orders of these devices that arrived last, latest trade start first; at most
-    /// 1000, and not with --limit.
+    /// Only the N orders with the latest trade start, that one first, among the N of each device
+    /// that arrived last; at most 1000, and not with --limit.
     #[arg(
         long,
         value_name = "N",
