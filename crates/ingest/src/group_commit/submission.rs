@@ -1,5 +1,6 @@
 //! Orders of one stream that wait for a transaction, and their outcomes.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::vec::IntoIter;
@@ -99,7 +100,8 @@ impl Submission {
     }
 
     /// Records the outcomes of orders that [`Submission::fill`] returned, in the same order; the
-    /// first `sorted` orders were sorted. Orders without an outcome are queued again.
+    /// first `sorted` orders were sorted. Orders without an outcome are queued again, unless an
+    /// order of their group failed.
     pub(super) fn record(
         &mut self,
         outcomes: impl Iterator<Item = (u64, Incoming, Result<OrderOutcome, Arc<Error>>)>,
@@ -109,12 +111,15 @@ impl Submission {
         let before = self.locked_since;
         self.locked = 0;
         let mut of_orders = Outcomes::default();
+        let mut failed_groups = BTreeSet::new();
         for (index, (line, incoming, outcome)) in outcomes.enumerate() {
             yield_if_due();
             let outcome = match outcome {
                 Ok(outcome) => outcome,
                 Err(error) => {
                     of_orders.fail(line, &incoming, &error);
+                    let device = incoming.device_code.as_str();
+                    failed_groups.insert(self.fleet.groups_by_device.latest(device));
                     continue;
                 }
             };
@@ -144,8 +149,25 @@ impl Submission {
             *stored += 1;
             *newest_trade = (*newest_trade).max(Some(incoming.trade_start));
         }
+        self.fail_groups(&failed_groups, &mut of_orders);
         self.locked_since = (self.locked > 0).then(|| before.unwrap_or(now));
         of_orders
+    }
+
+    /// Fails the remaining orders of groups. A later line of an order that failed is not stored:
+    /// the failed one, sent again, would replace it.
+    fn fail_groups(&mut self, groups: &BTreeSet<Option<GroupNo>>, of_orders: &mut Outcomes) {
+        let Some(error) = of_orders.failure.clone() else { return };
+        let fleet = Arc::clone(&self.fleet);
+        let fails =
+            |one: &mut CheckedOrder| groups.contains(&group_of(one, &fleet.groups_by_device));
+        let mut sorted: Vec<CheckedOrder> = self.sorted.by_ref().collect();
+        for orders in [&mut self.left, &mut sorted, &mut self.by_line] {
+            for one in orders.extract_if(.., fails) {
+                of_orders.fail(one.line, &one.incoming, &error);
+            }
+        }
+        self.sorted = sorted.into_iter();
     }
 
     /// Adds outcomes to those that are reported.
