@@ -19,12 +19,11 @@ use std::sync::atomic::AtomicI64;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use jiff::ToSpan;
 use jiff::civil::Date;
 use kiosque_clock::{Clock, Entropy};
 use kiosque_ingest::import::{ImportObserver, Progress, import_orders};
 use kiosque_ingest::rejected::Rejected;
-use kiosque_model::{ActedBy, KeyName, OperatorKey, Rights, UnixMs};
+use kiosque_model::{ActedBy, Day, KeyName, OperatorKey, Rights, UnixMs, Zone};
 use kiosque_server::{App, Audience};
 use kiosque_store::{
     CreatedKey, KeyHolder, ServerLock, Store, WhenAbsent, create_directory, data_files, has_data,
@@ -182,12 +181,9 @@ async fn filled(
 
 /// Generates the data. Returns the signals from then on.
 async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<EndingSignals> {
+    let [set_up, day_end] = bounds(store.zone(), day);
     // The clock shows the end of the last day, or the current time of that day.
-    let day_end = store.zone().resolve(day.saturating_add(1.day()).at(0, 0, 0, 0))?;
     let clock = Clock::Manual(Arc::new(AtomicI64::new(until.min(day_end).0)));
-    // The devices are created before their first orders.
-    let before = day.saturating_sub(i64::from(orders::DAYS).days());
-    let set_up = store.zone().resolve(before.at(12, 0, 0, 0))?;
     let fleet = fleet::fleet();
     let by = ActedBy::command(set_up);
     let at_set_up = Clock::Manual(Arc::new(AtomicI64::new(set_up.0)));
@@ -213,6 +209,14 @@ async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<EndingS
     Ok(signals)
 }
 
+/// Returns when the devices are created, which is before their first orders, and when the last day
+/// ends. A zone may skip midnight, or have it twice.
+fn bounds(zone: &Zone, day: Date) -> [UnixMs; 2] {
+    let day = Day::of(day);
+    let first = zone.start_of(Day(day.0 + 1 - i64::from(orders::DAYS)));
+    [first.plus_ms(-12 * 3_600_000), zone.start_of(day.next())]
+}
+
 /// Shows the progress; a rejection of a generated order is an error.
 struct Filling(Bar);
 
@@ -224,5 +228,30 @@ impl ImportObserver for Filling {
     fn progress(&mut self, progress: Progress) -> ControlFlow<()> {
         self.0.show_import(progress);
         ControlFlow::Continue(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+
+    use super::*;
+
+    #[test]
+    fn a_demo_may_end_on_any_day_of_any_zone() {
+        for (zone, day, ends) in [
+            ("UTC", date(2026, 4, 23), "2026-04-24T00:00:00.000Z"),
+            // Midnight is skipped, occurs twice, and is skipped with the whole day 60 days before.
+            ("Africa/Cairo", date(2026, 4, 23), "2026-04-23T22:00:00.000Z"),
+            ("America/Havana", date(2026, 10, 31), "2026-11-01T04:00:00.000Z"),
+            ("Pacific/Apia", date(2012, 2, 28), "2012-02-28T10:00:00.000Z"),
+        ] {
+            let zone = Zone::named(zone).unwrap();
+            let [set_up, day_end] = bounds(&zone, day);
+            assert_eq!(day_end.rfc3339(), ends, "{zone}");
+            let orders = orders::orders(&zone, day, UnixMs::MAX);
+            let starts = || orders.iter().map(|order| order.trade_start);
+            assert!(starts().min() > Some(set_up) && starts().max() < Some(day_end), "{zone}");
+        }
     }
 }
