@@ -29,11 +29,14 @@ pub(crate) fn line_of_record(
 ) -> Result<OrderLine, TimeError> {
     let OrderRecord { head, detail_vo_list } = record;
     let OrderHead { order_id, trade_no_in, .. } = head;
-    // A payment and a shipment follow the start of the trade.
-    let time = |text: Option<String>| {
-        let at = text.map(|text| zone.parse_from(&text, trade_start));
-        at.map(|at| at.map(UnixMs::rfc3339)).transpose()
+    let local_start = Zone::utc().parse(&head.trade_start_time)?;
+    // A payment and a shipment follow the start of the trade. If one does not, the rules of the
+    // zone have changed since it was stored, and it has the offset of the start.
+    let at = |text: String| match zone.parse_from(&text, trade_start) {
+        Ok(at) if at.plus_ms(999) >= trade_start => Ok(at),
+        _ => Zone::utc().parse(&text).map(|local| local.plus_ms(trade_start.0 - local_start.0)),
     };
+    let time = |text: Option<String>| text.map(at).transpose().map(|at| at.map(UnixMs::rfc3339));
     let pay_end_time = match paid_at {
         Some(at) => Some(at.rfc3339()),
         None => time(head.pay_end_time)?,
@@ -73,5 +76,34 @@ fn line_item(line: LineItem) -> OrderLineItem {
         shipment_status: Some(line.shipment_status),
         shipment_err_code: Some(line.shipment_err_code),
         shipment_fail_desc: line.shipment_fail_desc,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Texts that were stored at the offset +02:00 are exported in a zone that now sets clocks
+    /// forward at midnight.
+    #[test]
+    fn a_time_that_the_zone_has_no_longer_has_the_offset_of_the_start() {
+        let cairo = Zone::named("Africa/Cairo").expect("a zone");
+        for (start, shipment, want) in [
+            ("2026-04-23 23:50:00", "2026-04-23 23:50:00", "2026-04-23T21:50:00.000Z"),
+            ("2026-04-23 23:50:00", "2026-04-24 00:30:00", "2026-04-23T22:30:00.500Z"),
+            ("2026-04-25 10:00:00", "2026-04-25 10:00:30", "2026-04-25T08:00:30.500Z"),
+        ] {
+            let record = serde_json::json!({
+                "tradeNo": "", "tradeNoIn": "oid:o", "orderId": "o", "deviceCode": "D1",
+                "currency": "EUR", "totalAmount": 1, "payAmount": 0, "refundAmount": 0,
+                "payStatus": 0, "shipmentStatus": 1, "payChannelName": null, "cardNumber": null,
+                "phone": null, "tradeStartTime": start, "payEndTime": null, "payEndDate": start,
+                "shipmentTime": shipment, "detailVOList": [],
+            });
+            let record = serde_json::from_value(record).expect("a record");
+            let started = Zone::utc().parse(start).expect("a time").plus_ms(-7_200_000 + 500);
+            let line = line_of_record(record, started, None, &cairo).expect("a line");
+            assert_eq!(line.shipment_time.as_deref(), Some(want), "{start} {shipment}");
+        }
     }
 }
