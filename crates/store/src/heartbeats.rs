@@ -1,5 +1,6 @@
 //! Heartbeats: received in memory, and written to the ledger in batches.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,6 +29,9 @@ statements! {
 /// Maximum number of rows that one transaction updates. Other writers wait for it, at most about 20
 /// ms.
 const ROWS_PER_TRANSACTION: usize = 250;
+/// Maximum number of failed transactions that are divided in one call. When more of them fail,
+/// single heartbeats are not the reason.
+const DIVISIONS_MAX: usize = 64;
 /// Attempts for a ledger that another transaction has locked.
 const ATTEMPTS: usize = 3;
 /// The pause between two transactions, in which other writers run. A waiting writer retries every
@@ -73,22 +77,38 @@ impl Intake<'_> {
     }
 
     /// Writes the buffered heartbeats to the ledger, in short transactions that wait for no others.
-    /// Returns their number.
+    /// If one fails, its heartbeats are written in smaller ones, so that a heartbeat that makes the
+    /// store fail does not delay others. Returns their number.
     ///
     /// # Errors
     /// The store failed; reads still see unwritten heartbeats, and the next call writes them.
     pub async fn write_activity(self) -> Result<usize, Error> {
         let mut unwritten = self.0.activity.unwritten();
         let mut count = 0;
+        let mut divisions = 0;
+        let mut failure = None;
         for _ in 0..ATTEMPTS {
             let mut locked = OwnedHeartbeats::new();
-            for chunk in unwritten.chunks(ROWS_PER_TRANSACTION) {
+            let mut chunks: VecDeque<_> = unwritten.chunks(ROWS_PER_TRANSACTION).collect();
+            while let Some(chunk) = chunks.pop_front() {
                 let rows: OwnedHeartbeats = chunk.to_vec();
                 let raise = async move |write: &Write<'_>| raise(write, &rows).await;
-                let written = self.0.db.write(Deadline::OfRequest, raise).await?;
-                self.0.activity.mark_written(&written);
-                count += written.len();
-                locked.extend(chunk.iter().filter(|beat| !written.contains(beat)));
+                match self.0.db.write(Deadline::OfRequest, raise).await {
+                    Ok(written) => {
+                        self.0.activity.mark_written(&written);
+                        count += written.len();
+                        locked.extend(chunk.iter().filter(|beat| !written.contains(beat)));
+                    }
+                    Err(error @ (Error::Sqlite(_) | Error::Postgres(_) | Error::Data(_))) => {
+                        if chunk.len() > 1 && divisions < DIVISIONS_MAX {
+                            divisions += 1;
+                            let (one, other) = chunk.split_at(chunk.len() / 2);
+                            chunks.extend([one, other]);
+                        }
+                        failure = Some(error);
+                    }
+                    Err(error) => return Err(error),
+                }
                 tokio::time::sleep(PAUSE).await;
             }
             if locked.is_empty() {
@@ -96,7 +116,7 @@ impl Intake<'_> {
             }
             unwritten = locked;
         }
-        Ok(count)
+        failure.map_or(Ok(count), Err)
     }
 
     /// Returns the number of devices with a heartbeat that is not written yet.

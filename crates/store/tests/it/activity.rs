@@ -185,3 +185,29 @@ async fn a_busy_store_loses_no_heartbeat() {
     assert_eq!(fixture.store.intake().write_activity().await.unwrap(), 1);
     assert_eq!(rows(&fixture), ["d1|5"]);
 }
+
+/// A heartbeat that the database rejects delays only itself, and stays visible until it is written.
+#[tokio::test]
+async fn a_heartbeat_that_cannot_be_written_does_not_delay_others() {
+    let fixture = TestStore::with_fleet().await;
+    let codes: Vec<String> = (0..600).map(|number| format!("k{number:04}")).collect();
+    fixture.apply_devices(codes.iter().map(|code| device(code, "a")).collect()).await;
+    record(&fixture, &[beat("k0007", 7)]).await;
+    fixture.store.intake().write_activity().await.unwrap();
+    // Another device of the group cannot have the same time.
+    let sql = "create unique index no_equal_times on ledger (group_no, last_active_ms)";
+    fixture.data.execute(sql);
+    let beats: Vec<_> = codes.iter().zip(1_000..).map(|(code, at)| beat(code, at)).collect();
+    record(&fixture, &beats[8..]).await;
+    record(&fixture, &[beat("d1", 7), beat("e1", 7)]).await;
+    for _ in 0..2 {
+        let failed = fixture.store.intake().write_activity().await.unwrap_err().to_string();
+        assert!(failed.to_lowercase().contains("unique constraint"), "{failed}");
+        assert_eq!(fixture.store.intake().unwritten_activity(), 1);
+    }
+    assert_eq!(rows(&fixture).len(), 2 + beats[8..].len());
+    assert!(devices(&fixture, "a").await.starts_with("d1@7 d2@- k0000@- "));
+    record(&fixture, &[beat("d1", 8)]).await;
+    assert_eq!(fixture.store.intake().write_activity().await.unwrap(), 1);
+    assert_eq!(rows(&fixture)[0], "d1|8");
+}
