@@ -12,8 +12,8 @@ use crate::owners::Owners;
 
 /// The latest heartbeat of each (group, device) that has sent one since the store was opened.
 ///
-/// Written heartbeats are kept as well, for reads whose snapshot is older than the write. There are
-/// never more entries than rows of the ledger.
+/// Written heartbeats are kept as well, for reads whose snapshot is older than the write, and so
+/// are those of deleted devices: reads use the ones of the devices in their snapshots.
 #[derive(Debug, Default)]
 pub(crate) struct Activity {
     latest: RwLock<HashMap<LedgerKey, LatestHeartbeat>>,
@@ -40,15 +40,12 @@ impl Activity {
         row.max(latest)
     }
 
-    /// Returns the time of the latest heartbeat of any device.
-    pub(crate) fn latest_of_all(&self) -> Option<UnixMs> {
-        read_ignoring_poison(&self.latest).values().map(|beat| beat.at).max()
-    }
-
-    /// Returns the time of the latest heartbeat in each group.
-    pub(crate) fn latest_by_group(&self) -> HashMap<GroupNo, UnixMs> {
+    /// Returns the time of the latest unwritten heartbeat in each group. A snapshot that begins
+    /// later has the written ones, except those of deleted devices.
+    pub(crate) fn latest_unwritten(&self) -> HashMap<GroupNo, UnixMs> {
         let mut by_group = HashMap::new();
-        for ((group, _), beat) in &*read_ignoring_poison(&self.latest) {
+        let latest = read_ignoring_poison(&self.latest);
+        for ((group, _), beat) in latest.iter().filter(|(_, beat)| beat.unwritten) {
             let latest = by_group.entry(*group).or_insert(beat.at);
             *latest = beat.at.max(*latest);
         }

@@ -1,7 +1,6 @@
 //! The list of groups.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use kiosque_contract::inventory::GroupItem;
 use kiosque_model::{GroupId, GroupNo, UnixMs};
@@ -9,7 +8,6 @@ use kiosque_model::{GroupId, GroupNo, UnixMs};
 use super::overview::Orders;
 use super::{Listed, Listing, numbers};
 use crate::accounts::{GroupRow, group_number};
-use crate::activity::Activity;
 use crate::db::{Deadline, Read};
 use crate::error::Error;
 use crate::sql::statements;
@@ -70,8 +68,8 @@ impl Inventory<'_> {
     /// # Errors
     /// The store failed.
     pub async fn groups(self, listing: Listing, now: UnixMs) -> Result<Listed<GroupItem>, Error> {
-        let activity = Arc::clone(&self.0.activity);
-        let list = async move |read: &Read<'_>| list(read, &listing, &activity, now).await;
+        let heartbeats = self.0.activity.latest_unwritten();
+        let list = async move |read: &Read<'_>| list(read, &listing, &heartbeats, now).await;
         self.0.db.read(Deadline::OfRequest, list).await
     }
 }
@@ -83,7 +81,7 @@ async fn group_rows(read: &Read<'_>, listing: &Listing) -> Result<Listed<GroupRo
 async fn list(
     read: &Read<'_>,
     listing: &Listing,
-    activity: &Activity,
+    heartbeats: &HashMap<GroupNo, UnixMs>,
     now: UnixMs,
 ) -> Result<Listed<GroupItem>, Error> {
     let rows = group_rows(read, listing).await?;
@@ -94,7 +92,6 @@ async fn list(
     let accounts: HashMap<GroupNo, i64> = accounts.into_iter().collect();
     let orders = read.all_of(&ORDERS_OF_GROUPS, &groups, &[]).await?;
     let orders: HashMap<GroupNo, Orders> = orders.into_iter().collect();
-    let heartbeats = activity.latest_by_group();
     Ok(rows.map(|row| {
         let GroupRow { group_no, group_id, group_name, active } = row;
         let of_orders = orders.get(&group_no);

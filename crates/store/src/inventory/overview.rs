@@ -81,7 +81,7 @@ impl Inventory<'_> {
         let files = self.0.db.file_sizes();
         let zone = self.0.zone.name().to_owned();
         let database_bytes = self.0.db.database_bytes().await?;
-        let latest = self.0.activity.latest_of_all();
+        let latest = self.0.activity.latest_unwritten().into_values().max();
         let overview = async move |read: &Read<'_>| {
             let status = Status {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -101,9 +101,10 @@ impl Inventory<'_> {
     /// # Errors
     /// The store failed.
     pub async fn last_active(self) -> Result<Option<UnixMs>, Error> {
+        let latest = self.0.activity.latest_unwritten().into_values().max();
         let stored = async |read: &Read<'_>| read.one::<Option<UnixMs>>(&LAST_ACTIVE, &[]).await;
         let stored = self.0.db.read(Deadline::OfRequest, stored).await?;
-        Ok(stored.flatten().max(self.0.activity.latest_of_all()))
+        Ok(stored.flatten().max(latest))
     }
 }
 

@@ -4,7 +4,7 @@
 use kiosque_model::audit::AuditEvent;
 use kiosque_model::fleet::DeviceEntry;
 use kiosque_model::{ActedBy, DeviceCode, UnixMs};
-use kiosque_store::{AuditQuery, DeleteError, OrderOutcome};
+use kiosque_store::{AuditQuery, DeleteError, Listing, OrderOutcome};
 use kiosque_testkit::entries::{aisle, bare_device, beat, device, moved, order};
 use kiosque_testkit::{NOW, TestStore};
 
@@ -67,6 +67,39 @@ async fn a_device_that_moved_is_deleted_from_all_of_its_groups() {
     let reason = "deviceCode: no device d1 is known".to_owned();
     assert_eq!(outcomes, [OrderOutcome::Rejected(reason)]);
     fixture.check().await;
+}
+
+/// Another process deletes a device. Its heartbeats in the memory of this one do not count, written
+/// or not.
+#[tokio::test]
+async fn a_deleted_device_is_not_the_last_activity_of_its_group() {
+    let fixture = TestStore::with_fleet().await;
+    let other = fixture.again().await;
+    let last_active = async || {
+        let inventory = fixture.store.inventory();
+        let groups = inventory.groups(Listing { after: None, limit: 1 }, NOW).await.unwrap();
+        let status = inventory.status(NOW).await.unwrap();
+        let of_all = inventory.last_active().await.unwrap().map(|at| at.0);
+        assert_eq!(of_all, status.last_active_timestamp);
+        (groups.entries[0].last_active_timestamp, of_all)
+    };
+    let record = async |at| {
+        let intake = fixture.store.intake();
+        intake.record_heartbeats(vec![beat("d2", UnixMs(at))]).await.unwrap();
+    };
+    let beats = vec![beat("d1", UnixMs(5)), beat("e1", UnixMs(6))];
+    fixture.store.intake().record_heartbeats(beats).await.unwrap();
+    record(70).await;
+    assert_eq!(last_active().await, (Some(70), Some(70)));
+    fixture.store.intake().write_activity().await.unwrap();
+    assert_eq!(last_active().await, (Some(70), Some(70)));
+    delete(&other, "d2").await.unwrap();
+    assert_eq!(last_active().await, (Some(5), Some(6)));
+    fixture.apply_devices(vec![device("d2", "a")]).await;
+    record(80).await;
+    delete(&other, "d2").await.unwrap();
+    fixture.store.intake().write_activity().await.unwrap();
+    assert_eq!(last_active().await, (Some(5), Some(6)));
 }
 
 #[tokio::test]
