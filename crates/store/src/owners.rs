@@ -12,7 +12,7 @@ use crate::db::{Read, Write};
 use crate::error::Error;
 use crate::metadata;
 use crate::record::Incoming;
-use crate::sql::{distinct, numbers, row, statements};
+use crate::sql::{distinct, row, statements};
 
 row! {
     struct PeriodRow<'r> {
@@ -29,14 +29,11 @@ statements! {
         cross join device_owners o where d.device_code = r.code and o.device_no = d.device_no";
     LEDGERS() -> (&str, GroupNo) = "select l.device_code, l.group_no
         from {rows r: code text} cross join ledger l where l.device_code = r.code";
-    /// The devices that came to a group after a time, and belong to it now.
-    MOVED(from_ms, now_ms) -> DeviceNo = "select o.device_no
-        from {rows r: group_no bigint} cross join device_owners o
-        where o.group_no = r.group_no and o.since_ms > $from_ms and o.since_ms <= $now_ms
-            and o.until_ms > $now_ms";
-    GROUPS_SINCE(from_ms) -> GroupNo = "select distinct o.group_no
-        from {rows r: device_no bigint} cross join device_owners o
-        where o.device_no = r.device_no and o.until_ms > $from_ms";
+    DEVICES_OF_GROUP(group_no, now_ms) -> String = "select device_code from device_owners
+        where group_no = $group_no and since_ms <= $now_ms and until_ms > $now_ms";
+    GROUPS_SINCE(from_ms) -> GroupNo = "select distinct l.group_no
+        from {rows r: device_code text} cross join ledger l
+        where l.device_code = r.device_code and l.last_active_ms >= $from_ms";
     LOCK_GROUP(group_no) = "update group_changes set last_change_no = last_change_no
         where group_no = $group_no";
     GROUP_LOCK(group_no) -> GroupNo = "select group_no from group_changes
@@ -70,18 +67,19 @@ impl Ownership {
     }
 }
 
-/// Returns groups, and the groups in which their current devices were from a time on. An order
-/// belongs to the group that owned its device when the trade started.
+/// Returns a group, and the groups in which its current devices were active since a time: former
+/// owners, and groups that keep orders of a period that was replaced.
 pub(crate) async fn with_earlier_groups(
     read: &Read<'_>,
-    groups: &[GroupNo],
+    group: GroupNo,
     from: UnixMs,
     now: UnixMs,
 ) -> Result<Vec<GroupNo>, Error> {
-    let of_groups = numbers(groups.iter().copied());
-    let moved: Vec<DeviceNo> = read.all_of(&MOVED, &of_groups, &[from.into(), now.into()]).await?;
-    let mut all: BTreeSet<GroupNo> = groups.iter().copied().collect();
-    all.extend(read.all_of::<GroupNo>(&GROUPS_SINCE, &numbers(moved), &[from.into()]).await?);
+    let of_group = [group.into(), now.into()];
+    let devices: Vec<String> = read.all(&DEVICES_OF_GROUP, &of_group).await?;
+    let devices = distinct(devices.iter().map(String::as_str));
+    let groups: Vec<GroupNo> = read.all_of(&GROUPS_SINCE, &devices, &[from.into()]).await?;
+    let all: BTreeSet<GroupNo> = groups.into_iter().chain([group]).collect();
     Ok(all.into_iter().collect())
 }
 

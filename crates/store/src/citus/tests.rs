@@ -12,8 +12,7 @@ mod plans;
 const OF_ALL_GROUPS: &[(&str, &str)] = &[
     ("owners::PERIODS", "the owners of a device over time, cached by the caller"),
     ("owners::LEDGERS", "the groups of devices that are not cached"),
-    ("owners::MOVED", "the devices of all groups, for the operator"),
-    ("owners::GROUPS_SINCE", "the groups of moved devices, for the operator"),
+    ("owners::GROUPS_SINCE", "the groups of a group's devices, for the operator"),
     ("fleet::stored_devices::PERIODS_OF_DEVICES", "an apply, or a list for the operator"),
     ("dictionaries::CHANGES", "some times before a dictionary is trained"),
     ("dictionaries::SAMPLES", "once, to train a dictionary"),

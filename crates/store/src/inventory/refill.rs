@@ -6,6 +6,7 @@ use kiosque_contract::inventory::RefillItem;
 use kiosque_model::{GroupId, GroupNo, UnixMs, Zone};
 
 use super::numbers;
+use crate::accounts::group_numbers;
 use crate::db::{Deadline, Read};
 use crate::error::Error;
 use crate::owners::with_earlier_groups;
@@ -56,7 +57,7 @@ impl Inventory<'_> {
         let list = async move |read: &Read<'_>| {
             let id = group.as_ref().map_or("", GroupId::as_str);
             let groups: Vec<GroupNo> = read.all(&GROUPS, &[id.into()]).await?;
-            let sales = sales_of(read, &groups, now, &zone).await?;
+            let sales = sales_of(read, group.as_ref(), now, &zone).await?;
             let (mut items, mut device) = (Vec::new(), Vec::new());
             let is_wanted = |item: &RefillItem| {
                 product.as_ref().is_none_or(|product| *product == item.goods_id)
@@ -83,16 +84,21 @@ impl Inventory<'_> {
     }
 }
 
-/// Reads the sales of the current devices of groups, and of others.
+/// Reads the sales of the current devices of a group, or of all groups, and of others.
 async fn sales_of(
     read: &Read<'_>,
-    groups: &[GroupNo],
+    group: Option<&GroupId>,
     now: UnixMs,
     zone: &Zone,
 ) -> Result<Sales, Error> {
     let mut sales = Sales::before(zone.day_of(now));
     let [first_day, last_day] = sales.days();
-    let groups = with_earlier_groups(read, groups, zone.start_of(first_day), now).await?;
+    let mut groups = group_numbers(read, group).await?;
+    if group.is_some()
+        && let [group] = groups[..]
+    {
+        groups = with_earlier_groups(read, group, zone.start_of(first_day), now).await?;
+    }
     let days = [first_day.into(), last_day.into()];
     read.each_of(&SALES, &numbers(groups), &days, |row| sales.add(row.read()?)).await?;
     Ok(sales)

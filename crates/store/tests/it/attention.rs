@@ -7,9 +7,9 @@ use kiosque_model::fleet::{Aisle, DeviceEntry, Fleet};
 use kiosque_model::order::{Order, PayStatus, ShipmentStatus};
 use kiosque_model::sales::FleetSales;
 use kiosque_model::{Day, Minor, UnixMs};
-use kiosque_store::{FleetSalesQuery, Incoming, OnlineSince};
-use kiosque_testkit::TestStore;
+use kiosque_store::{FleetSalesQuery, Incoming, OnlineSince, OrderOutcome};
 use kiosque_testkit::entries::{aisle, bare_order, beat, device, group_id, moved, rendered};
+use kiosque_testkit::{TestStore, receive_at};
 
 /// Late enough that the first owner of a device has it since before the days that count.
 const NOW: UnixMs = UnixMs(40 * 86_400_000 + 1_000_000);
@@ -37,6 +37,11 @@ fn named(sales: &FleetSales) -> BTreeMap<&'static str, Vec<&str>> {
 async fn beat_of(fixture: &TestStore, devices: &[&str]) {
     let beats = devices.iter().map(|code| beat(code, NOW)).collect();
     assert_eq!(fixture.store.intake().record_heartbeats(beats).await.unwrap(), []);
+}
+
+async fn receive_new(fixture: &TestStore, orders: Vec<Incoming>) {
+    let outcomes = receive_at(&fixture.store, orders, NOW).await;
+    assert!(outcomes.iter().all(|outcome| *outcome == OrderOutcome::Accepted), "{outcomes:?}");
 }
 
 /// Returns a paid order whose trade started `days_ago` days before today.
@@ -90,7 +95,7 @@ async fn a_device_that_stopped_selling_is_named_while_it_is_online() {
             orders.extend((0..3).map(one));
         }
     }
-    fixture.receive_new(orders.into_iter().map(rendered).collect()).await;
+    receive_new(&fixture, orders.into_iter().map(rendered).collect()).await;
     beat_of(&fixture, &["d1", "d2", "e1"]).await;
     assert_eq!(named(&ask(&fixture, None).await), BTreeMap::from([("unsold", vec!["d1"])]));
 }
@@ -104,11 +109,15 @@ async fn move_to(fixture: &TestStore, group: &str, at: UnixMs) {
 /// Returns data in which `d1` sold on yesterday's weekday in each of the weeks before.
 async fn sold_each_week() -> TestStore {
     let fixture = TestStore::with_fleet().await;
+    sell_each_week(&fixture).await;
+    fixture
+}
+
+async fn sell_each_week(fixture: &TestStore) {
     let orders = [8, 15, 22, 29].iter().flat_map(|ago| {
         (0..3).map(move |one| paid(&format!("{ago}-{one}"), "d1", *ago, ShipmentStatus::Success))
     });
-    fixture.receive_new(orders.map(rendered).collect()).await;
-    fixture
+    receive_new(fixture, orders.map(rendered).collect()).await;
 }
 
 /// Returns the same data, in which `d1` moved to group `b` at a time.
@@ -145,11 +154,27 @@ async fn sales_in_an_earlier_group_count() {
     move_to(&fixture, "a", NOW).await;
     let shipments = (0..20).map(|one| paid(&format!("s{one}"), "d1", 8, ShipmentStatus::Success));
     let failed = (0..3).map(|one| paid(&format!("f{one}"), "d1", 1, ShipmentStatus::Failed));
-    fixture.receive_new(shipments.chain(failed).map(rendered).collect()).await;
+    receive_new(&fixture, shipments.chain(failed).map(rendered).collect()).await;
     beat_of(&fixture, &["d1"]).await;
     for group in [None, Some("a")] {
         let found = ask(&fixture, group).await;
         assert_eq!(named(&found), BTreeMap::from([("failing", vec!["d1"])]), "{group:?}");
+    }
+}
+
+/// SCOPE-6: a group keeps the orders that arrived for a planned move when the move is replaced.
+#[tokio::test]
+async fn sales_that_a_group_keeps_from_a_replaced_move_count() {
+    let fixture = TestStore::with_fleet().await;
+    let planned = UnixMs((TODAY.0 - 30) * 86_400_000);
+    let devices = vec![moved("d1", "b", Some(planned.0))];
+    fixture.apply_at(Fleet { devices, ..Fleet::default() }, planned.plus_ms(-1)).await.unwrap();
+    sell_each_week(&fixture).await;
+    move_to(&fixture, "a", planned.plus_ms(-1)).await;
+    beat_of(&fixture, &["d1", "d2", "e1"]).await;
+    for group in [None, Some("a")] {
+        let found = ask(&fixture, group).await;
+        assert_eq!(named(&found), BTreeMap::from([("unsold", vec!["d1"])]), "{group:?}");
     }
 }
 
@@ -175,7 +200,7 @@ async fn a_device_of_which_more_shipments_fail_is_named() {
         .chain(orders("d2", 6, 7, 3))
         .chain(orders("d2", 7, 15, 5))
         .collect();
-    fixture.receive_new(all).await;
+    receive_new(&fixture, all).await;
     beat_of(&fixture, &["d1", "d2", "e1"]).await;
     assert_eq!(named(&ask(&fixture, None).await), BTreeMap::from([("failing", vec!["d1"])]));
 }

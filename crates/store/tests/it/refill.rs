@@ -4,8 +4,9 @@ use kiosque_contract::inventory::RefillItem;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::order::{Order, PayStatus, ShipmentStatus};
 use kiosque_model::{Day, Minor, UnixMs};
-use kiosque_testkit::TestStore;
+use kiosque_store::OrderOutcome;
 use kiosque_testkit::entries::{aisle, bare_order, device, group_id, line, moved, rendered};
+use kiosque_testkit::{TestStore, receive_at};
 
 const DAY_MS: i64 = 86_400_000;
 /// Late enough that the first owner of a device has it since before the days that count.
@@ -34,7 +35,8 @@ async fn sell(fixture: &TestStore, code: &str, count: i64, days: i64) {
             ..bare_order(&format!("{code}-{ago}"), code, at)
         })
     });
-    fixture.receive_new(orders.collect()).await;
+    let outcomes = receive_at(&fixture.store, orders.collect(), NOW).await;
+    assert!(outcomes.iter().all(|outcome| *outcome == OrderOutcome::Accepted), "{outcomes:?}");
 }
 
 /// Moves `d1` to group `b`.
@@ -66,6 +68,26 @@ async fn sales_in_an_earlier_group_count() {
     assert_eq!(sold(&ask(&fixture, Some("a")).await), []);
     fixture.tamper("update groups set active = false where group_id = 'a'");
     assert_eq!(sold(&ask(&fixture, None).await), [("d1", 42, 14), ("e1", 0, 14)]);
+}
+
+/// SCOPE-6: a group keeps the orders that arrived for a planned move when the move is replaced.
+#[tokio::test]
+async fn sales_that_a_group_keeps_from_a_replaced_move_count() {
+    let fixture = with_aisles().await;
+    let planned = NOW.plus_ms(-5 * DAY_MS);
+    let move_to = async |group, since| {
+        let devices = vec![moved("d1", group, since)];
+        let before = planned.plus_ms(-1);
+        fixture.apply_at(Fleet { devices, ..Fleet::default() }, before).await.unwrap();
+    };
+    move_to("b", Some(planned.0)).await;
+    sell(&fixture, "d1", 3, 4).await;
+    move_to("a", None).await;
+    assert_eq!(sold(&ask(&fixture, Some("a")).await), [("d1", 12, 14)]);
+    assert_eq!(sold(&ask(&fixture, Some("b")).await), [("e1", 0, 14)]);
+    assert_eq!(sold(&ask(&fixture, None).await), [("d1", 12, 14), ("e1", 0, 14)]);
+    fixture.tamper("update groups set active = false where group_id = 'b'");
+    assert_eq!(sold(&ask(&fixture, None).await), [("d1", 12, 14)]);
 }
 
 /// A device that came from a group in which it sold nothing sells by the day since then.
