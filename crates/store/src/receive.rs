@@ -111,8 +111,8 @@ pub struct BatchPart {
     /// The number of orders that come first and are sorted for page locality. They share no order
     /// id and no internal trade number with an earlier line. One that finds its number taken, or
     /// would free a number, depends on the lines before it: it is [`OrderOutcome::Deferred`]. The
-    /// other orders follow in line order; they are [`OrderOutcome::NotReached`] if one of the
-    /// sorted ones is not decided.
+    /// other orders follow in line order; they are [`OrderOutcome::NotReached`] if one before them
+    /// is not decided.
     pub sorted: usize,
     /// The maximum number of orders to decide; the others are [`OrderOutcome::NotReached`].
     pub orders_max: usize,
@@ -357,11 +357,11 @@ impl BatchWriter<'_> {
         for (at, part) in parts.iter().enumerate() {
             let sorted_end = part.orders.start.saturating_add(part.sorted);
             let mut left = part.orders_max;
-            let mut is_sorted_complete = true;
+            let mut is_complete = true;
             while let Some(one) = owned.next_if(|one| one.index < part.orders.end) {
                 let is_sorted = one.index < sorted_end;
                 let position = if is_sorted { Position::Sorted } else { Position::OfLine };
-                let is_next = left > 0 && (is_sorted || is_sorted_complete);
+                let is_next = left > 0 && (is_sorted || is_complete);
                 if is_locked(&one) {
                     if let Some(outcome) = outcomes.get_mut(one.index) {
                         *outcome = OrderOutcome::GroupLocked;
@@ -371,7 +371,7 @@ impl BatchWriter<'_> {
                     chosen.push(OwnedOrder { part: at, position, arrival: part.arrival, ..one });
                     continue;
                 }
-                is_sorted_complete &= !is_sorted;
+                is_complete = false;
             }
         }
         chosen

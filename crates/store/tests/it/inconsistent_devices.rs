@@ -54,16 +54,16 @@ async fn an_order_of_a_moved_device_waits_for_all_of_its_groups() {
     let fixture = TestStore::with_fleet_on(TestData::postgres()).await;
     fixture.apply_devices(vec![moved("d1", "b", None)]).await;
     let lock = fixture.data.lock_group("a").await;
-    let orders = || vec![order("o1", "d1", NOW.0), order("o2", "e1", NOW.0)];
+    let orders = || vec![order("o2", "e1", NOW.0), order("o1", "d1", NOW.0)];
     let receive = async |orders: Vec<Incoming>| {
         let skip = LockedGroups::Skip;
         let options = ReceiveOptions { locked_groups: skip, ..ReceiveOptions::at(NOW) };
         let orders = Arc::new(orders);
         fixture.store.intake().receive(orders, no_owners(), options).await.unwrap().outcomes
     };
-    let expected = [OrderOutcome::GroupLocked, OrderOutcome::Accepted];
+    let expected = [OrderOutcome::Accepted, OrderOutcome::GroupLocked];
     assert_eq!(receive(orders()).await, expected);
     lock.release().await;
-    let expected = [OrderOutcome::Accepted, OrderOutcome::Unchanged];
+    let expected = [OrderOutcome::Unchanged, OrderOutcome::Accepted];
     assert_eq!(receive(orders()).await, expected);
 }

@@ -235,6 +235,32 @@ async fn orders_of_a_locked_group_are_left() {
     assert_eq!(outcomes.iter().collect::<Vec<_>>(), [&accepted, &unchanged, &accepted, &unknown]);
 }
 
+/// An order of a device that moved waits for a group that another transaction has locked. So do the
+/// orders that follow it in the order of their lines, although their groups are not locked: one of
+/// them may free its internal trade number.
+#[tokio::test]
+async fn orders_by_line_do_not_overtake_one_that_waits_for_a_lock() {
+    let fixture = TestStore::with_fleet_on(TestData::postgres()).await;
+    fixture.apply_devices(vec![moved("d2", "b", Some(100))]).await;
+    let numbered = |id: &str, device: &str, text: &str| Incoming {
+        trade_no_in: trade_no(text),
+        ..order(id, device, 10)
+    };
+    fixture.receive_new(vec![numbered("o1", "d1", "I-1")]).await;
+    let batch = Arc::new(vec![numbered("o2", "d2", "I-1"), numbered("o1", "d1", "I-2")]);
+    let parts = vec![BatchPart { orders: 0..2, sorted: 0, orders_max: 2, arrival: None }];
+    let options = ReceiveOptions { now: NOW, locked_groups: LockedGroups::Skip, parts };
+    let receive = async || {
+        let (batch, options) = (Arc::clone(&batch), options.clone());
+        fixture.store.intake().receive(batch, no_owners(), options).await.unwrap().outcomes
+    };
+    let held = fixture.data.lock_group("b").await;
+    assert_eq!(receive().await, [OrderOutcome::GroupLocked, OrderOutcome::NotReached]);
+    held.release().await;
+    let taken = rejected("tradeNoIn: order o1 has I-1 already");
+    assert_eq!(receive().await, [taken, OrderOutcome::Updated]);
+}
+
 /// DEV-7: an order is activity at the start of its trade, in the group that it belongs to; one in
 /// the future counts as now.
 #[tokio::test]
