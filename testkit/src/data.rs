@@ -39,8 +39,10 @@ const LIKE_SQLITE: &str = "select (
     from json_each(row_to_json(asked)) with ordinality as cells(name, value, place)
 ) from asked";
 
-/// Creating a shard takes longer than most tests.
-const FEW_SHARDS: &str = "set citus.shard_count = 2;";
+/// Creating a shard takes longer than most tests. Scripts that distribute tables at the same time
+/// can deadlock, so that one runs at a time, until its session ends.
+const FEW_SHARDS: &str = "set citus.shard_count = 2;
+select pg_advisory_lock(hashtext('kiosque tests'));";
 /// Tables whose rows depend on the run and the engine.
 const OF_THE_RUN: [&str; 2] = ["group_histories", "nodes"];
 
