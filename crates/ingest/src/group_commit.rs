@@ -18,7 +18,7 @@ use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::{GroupNo, KeyName, UnixMs};
 use kiosque_store::{
     BatchPart, Error, FleetSnapshot, Incoming, LockedGroups, OrderOutcome, Owners, ReceiveOptions,
-    Store,
+    Received, Store,
 };
 use tokio::sync::{
     AcquireError, Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit, oneshot,
@@ -324,7 +324,10 @@ impl GroupCommit {
         let orders = Arc::clone(&transaction.orders);
         let owners = Arc::clone(&self.owners);
         let received = self.store.intake().receive(orders, owners, options).await;
-        let outcomes = received?.outcomes;
+        let Received { outcomes, lost_arrival, .. } = received?;
+        if lost_arrival {
+            self.arrivals.lock().await.forget();
+        }
         log_inconsistent_data(&outcomes);
         Ok(outcomes)
     }

@@ -16,6 +16,8 @@ use crate::owners::Owners;
 /// are those of deleted devices: reads use the ones of the devices in their snapshots.
 #[derive(Debug, Default)]
 pub(crate) struct Activity {
+    /// After a failover that lost the creation of a device, its number may be another device's,
+    /// which then shows this heartbeat until it has sent a later one itself.
     latest: RwLock<HashMap<LedgerKey, LatestHeartbeat>>,
     /// One batch at a time looks up its devices, so that the next one finds them here.
     pub(crate) owners: Arc<tokio::sync::Mutex<Owners>>,

@@ -2,7 +2,7 @@
 //! some minutes. A new order has the number of its arrival, which updates do not change. So the
 //! source of an order takes a number in its row, and a source one row every few minutes.
 
-use kiosque_model::{GroupId, KeyName, OrderId, UnixMs};
+use kiosque_model::{GroupId, HistoryId, KeyName, OrderId, UnixMs};
 
 use crate::accounts::group_number;
 use crate::db::{Deadline, Read, Write};
@@ -39,9 +39,25 @@ statements! {
 /// The time for which the orders that a key streams to a node are one arrival, in milliseconds.
 pub const ARRIVAL_MAX_MS: i64 = 10 * 60_000;
 
-/// The number of an arrival.
+/// The number of an arrival, with the history in which an arrival of streams began. In another one
+/// its start may be lost, and its number may be another arrival's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ArrivalNo(pub i64);
+pub struct ArrivalNo {
+    number: i64,
+    history: Option<HistoryId>,
+}
+
+impl ArrivalNo {
+    /// Returns the arrival that an import is. An import fails together with its database server.
+    pub fn of_import(number: i64) -> ArrivalNo {
+        ArrivalNo { number, history: None }
+    }
+
+    /// Returns the number, unless it may be another arrival's in this history.
+    pub(crate) fn in_history(self, history: HistoryId) -> Option<i64> {
+        self.history.is_none_or(|begun_in| begun_in == history).then_some(self.number)
+    }
+}
 
 /// A source of orders.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,12 +94,13 @@ impl Intake<'_> {
         node: Option<String>,
         now: UnixMs,
     ) -> Result<ArrivalNo, Error> {
+        let opening = self.0.opening;
         let begin = async move |write: &Write<'_>| {
             let number = metadata::take(write, metadata::ARRIVALS, 1).await?;
             let (key, node) = (key.as_str(), node.as_deref());
             let params = [number.into(), now.into(), key.into(), node.into()];
             write.execute(&BEGIN, &params).await?;
-            Ok(ArrivalNo(number))
+            Ok(ArrivalNo { number, history: Some(opening.history(write)) })
         };
         self.0.db.write(Deadline::OfRequest, begin).await
     }

@@ -119,7 +119,8 @@ impl Extend<(String, GroupNo)> for DeviceGroups {
     }
 }
 
-/// A cache of device owners, validated by the version counter of the fleet.
+/// A cache of device owners, validated by the version of the fleet, which is not assigned twice,
+/// even after the data went back.
 #[derive(Debug, Default)]
 pub struct Owners {
     fleet_version: i64,

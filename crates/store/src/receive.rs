@@ -73,6 +73,8 @@ pub struct Received {
     /// The groups to which the orders belong, as far as that was decided: the group in which an
     /// order is stored already, or the owner of its device at the start of the trade.
     pub groups: Vec<Option<GroupNo>>,
+    /// Whether the arrival of a part may be lost: its orders have none, and another is to be begun.
+    pub lost_arrival: bool,
 }
 
 /// How a batch is stored.
@@ -170,7 +172,7 @@ struct OwnedOrder<'a> {
     /// The index of its part.
     part: usize,
     position: Position,
-    arrival: Option<ArrivalNo>,
+    arrival: Option<i64>,
 }
 
 /// Why an order has its position in a part.
@@ -272,7 +274,9 @@ impl BatchWriter<'_> {
         let packed_with_built_in = if dictionary.is_built_in() { packed.iter().sum() } else { 0 };
         let changes = writers.iter().filter_map(|(group, one)| Some((*group, one.last_change()?)));
         let changes = changes.collect();
-        let received = Received { outcomes, groups };
+        let mut arrivals = self.options.parts.iter().filter_map(|part| part.arrival);
+        let lost_arrival = arrivals.any(|one| one.in_history(self.history).is_none());
+        let received = Received { outcomes, groups, lost_arrival };
         Ok(Written { received, changes, packed_with_built_in })
     }
 
@@ -356,6 +360,7 @@ impl BatchWriter<'_> {
         let mut owned = owned.into_iter().peekable();
         for (at, part) in parts.iter().enumerate() {
             let sorted_end = part.orders.start.saturating_add(part.sorted);
+            let arrival = part.arrival.and_then(|arrival| arrival.in_history(self.history));
             let mut left = part.orders_max;
             let mut is_complete = true;
             while let Some(one) = owned.next_if(|one| one.index < part.orders.end) {
@@ -368,7 +373,7 @@ impl BatchWriter<'_> {
                     }
                 } else if is_next {
                     left -= 1;
-                    chosen.push(OwnedOrder { part: at, position, arrival: part.arrival, ..one });
+                    chosen.push(OwnedOrder { part: at, position, arrival, ..one });
                     continue;
                 }
                 is_complete = false;

@@ -24,6 +24,11 @@ impl Arrivals {
         Arrivals { node, by_key: HashMap::new() }
     }
 
+    /// Makes each key begin another arrival.
+    pub(super) fn forget(&mut self) {
+        self.by_key.clear();
+    }
+
     /// Returns the arrival of the orders that a key streams now.
     ///
     /// # Errors

@@ -88,7 +88,7 @@ impl Writer<'_, '_> {
             }
             let begun = Instant::now();
             let batch = Arc::new(batch);
-            let Received { outcomes, groups } = self.receive(&lines, &batch, sorting).await?;
+            let Received { outcomes, groups, .. } = self.receive(&lines, &batch, sorting).await?;
             log_inconsistent_data(&outcomes);
             let done = (batch.len(), begun.elapsed());
             self.size = self.throughput.next_size(self.size, done, self.time);
@@ -118,7 +118,7 @@ impl Writer<'_, '_> {
     ) -> Result<Received, ImportError> {
         let all = usize::MAX;
         let sorted = if sorting == Sorting::ForLocality { all } else { 0 };
-        let arrival = self.import.run.import.map(ArrivalNo);
+        let arrival = self.import.run.import.map(ArrivalNo::of_import);
         let whole = BatchPart { orders: 0..all, sorted, orders_max: all, arrival };
         let now = self.import.clock.now();
         let options = ReceiveOptions { parts: vec![whole], ..ReceiveOptions::at(now) };

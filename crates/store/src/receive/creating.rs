@@ -87,7 +87,7 @@ impl Intake<'_> {
                 *group = new_group;
             }
             if done {
-                return Ok(Received { outcomes, groups });
+                return Ok(Received { outcomes, groups, lost_arrival: false });
             }
             // An order that is not stored does not affect the others: without it, they are decided
             // in the same way.

@@ -91,7 +91,7 @@ impl<'a> OrderState<'a> {
         OrderState {
             device: ownership.device,
             seq,
-            arrival: arrival.map(|arrival| arrival.0),
+            arrival,
             trade_start: order.trade_start,
             trade_no: order.trade_no.as_ref().map(text),
             trade_no_in: order.trade_no_in.as_ref().map(text),

@@ -1,13 +1,16 @@
 //! The source of an order: the import or the streams that it came with first.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use kiosque_model::{ActedBy, KeyName, OrderId, UnixMs};
 use kiosque_store::{
     Arrival, ArrivalNo, BatchPart, Incoming, Listing, OrderOutcome, OrderSource, ReceiveOptions,
+    Received,
 };
+use kiosque_testdb::{Durability, Schema, Server};
 use kiosque_testkit::entries::{group_id, order, titled};
-use kiosque_testkit::{NOW, TestStore, no_owners};
+use kiosque_testkit::{NOW, TestData, TestStore, no_owners};
 
 async fn begin(fixture: &TestStore, key: &str, at: i64) -> ArrivalNo {
     let (key, node) = (KeyName::parse(key).unwrap(), Some("n1".to_owned()));
@@ -18,11 +21,17 @@ async fn begin_import(fixture: &TestStore, at: i64) -> i64 {
     fixture.store.intake().begin_import(ActedBy::command(UnixMs(at))).await.unwrap()
 }
 
-/// Receives parts of a batch, each with its arrival.
 async fn receive(
     fixture: &TestStore,
     parts: Vec<(Option<ArrivalNo>, Vec<Incoming>)>,
 ) -> Vec<OrderOutcome> {
+    let received = received(fixture, parts).await;
+    assert!(!received.lost_arrival);
+    received.outcomes
+}
+
+/// Receives parts of a batch, each with its arrival.
+async fn received(fixture: &TestStore, parts: Vec<(Option<ArrivalNo>, Vec<Incoming>)>) -> Received {
     let (mut batch, mut of_batch) = (Vec::new(), Vec::new());
     for (arrival, orders) in parts {
         let start = batch.len();
@@ -31,7 +40,7 @@ async fn receive(
         of_batch.push(BatchPart { orders, sorted: 0, orders_max, arrival });
     }
     let options = ReceiveOptions { parts: of_batch, ..ReceiveOptions::at(NOW) };
-    fixture.store.intake().receive(Arc::new(batch), no_owners(), options).await.unwrap().outcomes
+    fixture.store.intake().receive(Arc::new(batch), no_owners(), options).await.unwrap()
 }
 
 async fn arrival(fixture: &TestStore, group: &str, id: &str) -> Option<Arrival> {
@@ -62,7 +71,7 @@ async fn an_order_has_the_arrival_that_it_came_with() {
     ];
     assert_eq!(receive(&fixture, parts).await, [const { OrderOutcome::Accepted }; 5]);
     let import = begin_import(&fixture, 30).await;
-    receive(&fixture, vec![(Some(ArrivalNo(import)), vec![order("o5", "d2", 6)])]).await;
+    receive(&fixture, vec![(Some(ArrivalNo::of_import(import)), vec![order("o5", "d2", 6)])]).await;
     for (group, id, want) in [
         ("a", "o1", came("tills", 10)),
         ("b", "f1", came("tills", 10)),
@@ -102,6 +111,31 @@ async fn an_update_leaves_the_first_arrival() {
     receive(&fixture, vec![(None, vec![order("o3", "d1", 3)])]).await;
     receive(&fixture, vec![(Some(second), vec![changed("o3")])]).await;
     assert_eq!(arrival(&fixture, "a", "o3").await, None);
+}
+
+/// The start of an arrival was lost with its database server, and another key has its number now.
+/// The server is restarted here, and the start is removed.
+#[tokio::test]
+async fn an_arrival_that_was_lost_is_not_the_one_of_later_orders() {
+    let mut server = Server::start(Durability::Full).unwrap();
+    let fixture = TestStore::with_fleet_on(TestData::in_schema(Schema::at(server.url()))).await;
+    let lost = begin(&fixture, "tills", 10).await;
+    server.stop().unwrap();
+    server.start_again().unwrap();
+    fixture.tamper("delete from arrivals");
+    fixture.tamper("update counters set last = 0 where name = 'arrivals'");
+    while fixture.store.intake().oldest_arrival().await.is_err() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let new = begin(&fixture, "office", 20).await;
+    let parts =
+        vec![(Some(lost), vec![order("o1", "d1", 1)]), (Some(new), vec![order("o2", "d1", 2)])];
+    let received = received(&fixture, parts).await;
+    assert_eq!(received.outcomes, [const { OrderOutcome::Accepted }; 2]);
+    assert!(received.lost_arrival);
+    assert_eq!(arrival(&fixture, "a", "o1").await, None);
+    assert_eq!(arrival(&fixture, "a", "o2").await, came("office", 20));
+    fixture.check().await;
 }
 
 /// Arrivals that began before a time are purged, in several transactions; their orders stay. Orders

@@ -80,7 +80,7 @@ async fn orders_that_are_not_stored_create_nothing() {
     let good = (numbered("o4", "z", "N2"), Some(2), 1);
     let taken = (numbered("o5", "z", "N2"), Some(2), 0);
     let batch = [bad[0].clone(), good.clone(), bad[1].clone(), taken];
-    let Received { outcomes, groups } = receive(&fixture, &batch, 0).await;
+    let Received { outcomes, groups, .. } = receive(&fixture, &batch, 0).await;
     assert!(is_rejected(&outcomes[0], "has N1 already"), "{outcomes:?}");
     assert_eq!(outcomes[1], OrderOutcome::Accepted);
     assert!(is_rejected(&outcomes[2], "belongs to device d1"), "{outcomes:?}");

@@ -93,7 +93,8 @@ fn wait_until_refused(mut caller: Client, token: &str, after: &Value, is_asking:
 }
 
 /// ORD-28: a standby that did not get the last changes is promoted while the node runs. A waiting
-/// follower is refused, and so are others, however many changes come after.
+/// follower is refused, and so are others, however many changes come after. Later orders have no
+/// source that was lost with the changes.
 #[test]
 fn a_failover_that_lost_changes_refuses_their_followers() {
     let mut primary = Server::start(Durability::Full).unwrap();
@@ -107,6 +108,7 @@ fn a_failover_that_lost_changes_refuses_their_followers() {
     let (middle, _) = read(&mut caller, &token, &Value::Null, 3);
     let (end, _) = read(&mut caller, &token, &middle, 10);
 
+    let key = node.create_key(&["other"]);
     primary.detach(&standby).unwrap();
     (6..10).for_each(|at| post(&served, &key, ("lost", at)));
     let (lost, seen) = read(&mut caller, &token, &end, 10);
@@ -132,6 +134,8 @@ fn a_failover_that_lost_changes_refuses_their_followers() {
         post(&served, &key, ("new", at));
     }
     assert_refused(&ask(&mut caller, &token, &json!({"after": lost})));
+    assert_eq!(standby.sql(&sql("orders_by_key")).unwrap(), "other|5\ntills|6\n|1");
+    assert_eq!(node.verified(), 12);
 }
 
 /// ORD-28: a move to a database takes the histories along.
