@@ -15,8 +15,9 @@ use crate::rejected::Rejected;
 use crate::storage_order::CheckedOrder;
 use crate::unknown_keys::UnknownKeys;
 
-/// Lines that a thread checks at a time, or fewer if they have more than [`LINE_MAX_BYTES`].
-const BLOCK: usize = 512;
+/// Lines that a thread checks at a time, or fewer if they have more than [`LINE_MAX_BYTES`]; orders
+/// of a report between two reports of the progress.
+pub(super) const BLOCK: usize = 512;
 /// The bytes of lines after which a chunk ends, so that long lines do not take more memory than a
 /// million ordinary ones.
 const CHUNK_BYTES: usize = 1 << 30;

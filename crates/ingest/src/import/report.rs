@@ -10,6 +10,7 @@ use kiosque_store::{Incoming, Store};
 
 use super::alike::{OPENING_LINES, check_opening};
 use super::missing_entries::MissingEntries;
+use super::ndjson_chunk::BLOCK;
 use super::{Chunk, Import, ImportError, ImportObserver, ImportRules, Imported, Progress, notify};
 use crate::csv::{self, MappedOrder, Mapping, RejectedRows};
 use crate::given_order::{self, DateRules};
@@ -40,7 +41,8 @@ pub async fn import_report(
     // A report has at most as many rows as the lines of a file that are sorted together.
     let mut chunk = Chunk::default();
     let dates = DateRules { zone, now: clock.now(), lead_max: rules.lead_max };
-    for (read, item) in (1..).zip(report.by_ref()) {
+    let mut read = 0_usize;
+    while let Some(item) = report.next() {
         match item {
             Ok(order) => import.check(order, &dates, &mut chunk),
             Err(RejectedRows { rows, reason }) => {
@@ -48,8 +50,12 @@ pub async fn import_report(
                 chunk.rejected.extend(of_orders.map(|all| all.rejected(&rows, None, &reason)));
             }
         }
+        read += 1;
         if read == OPENING_LINES {
             check_opening(store, &import.missing, &chunk).await?;
+        }
+        if read.is_multiple_of(BLOCK) {
+            notify(import.observer, Progress::Read(report.rows()))?;
         }
     }
     notify(import.observer, Progress::Read(report.rows()))?;

@@ -111,6 +111,30 @@ fn an_import_that_waits_is_interrupted() {
     assert_eq!(orders_stored(&sandbox), 0);
 }
 
+/// An import that is still reading a report ends between two rows. It has stored nothing, and is
+/// not listed.
+#[test]
+fn an_import_that_reads_a_report_is_interrupted_between_rows() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let mapping = sandbox.file(
+        "mapping.toml",
+        "amount.unit = 'minor'\norder = { orderId = '{Id}', deviceCode = 'D1', currency = 'EUR', \
+         totalAmount = '100', tradeStartTime = '2026-03-01' }",
+    );
+    let (input, mut rows) = std::io::pipe().unwrap();
+    let mut command = sandbox.command(&["import", "orders", "-", "--map", &mapping]);
+    let mut import = Served::spawn(command.stdin(input), &sandbox.certificate());
+    drop(command);
+    writeln!(rows, "Id").unwrap();
+    import.wait_for_interrupt_handler();
+    import.signal("INT");
+    // The pipe breaks when the import has ended.
+    let written = (0..).take_while(|row| writeln!(rows, "{row}").is_ok()).count();
+    assert_eq!(import.wait().code(), Some(130), "{written} rows: {}", import.stderr());
+    assert_eq!(imports(&sandbox), [Value::Null; 0]);
+    import.stderr_until("interrupted: 0 orders of standard input are stored; repeat the");
+}
+
 #[test]
 fn an_archive_run_that_is_interrupted_says_what_to_do() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
