@@ -15,6 +15,8 @@ const FIELDS_MIN: usize = 3;
 const PARSED: &str = "parsed: ids, currencies, amounts and times are checked, and defaults set";
 /// An order has a form for each stage.
 const ORDER: &str = "given, checked and sent: optional texts, types with rules, and all fields";
+/// A mapping has the fields of an entry.
+const COLUMNS: &str = "the columns that the values are read from";
 /// A fleet has a list for each kind of entry.
 const KINDS: &str = "the kinds of entries are the same, their values are not";
 
@@ -30,11 +32,7 @@ const ALLOWED: &[Allowed] = &[
         "an answer with a negative number is refused when it is read",
     ),
     ("contract/src/operator.rs FleetCounts", "model/src/fleet.rs Fleet", KINDS),
-    (
-        "contract/src/fleet.rs FleetProduct",
-        "ingest/src/csv/mapping.rs NewProduct",
-        "the columns that the values are read from",
-    ),
+    ("contract/src/fleet.rs FleetProduct", "ingest/src/csv/mapping.rs NewProduct", COLUMNS),
     ("contract/src/fleet.rs FleetGroup", "model/src/fleet.rs GroupEntry", PARSED),
     ("contract/src/fleet.rs FleetAccount", "model/src/fleet.rs AccountEntry", PARSED),
     ("contract/src/fleet.rs FleetProduct", "model/src/fleet.rs ProductEntry", PARSED),
@@ -43,11 +41,7 @@ const ALLOWED: &[Allowed] = &[
     ("contract/src/order.rs LineItem", "contract/src/stream.rs OrderLineItem", ORDER),
     ("contract/src/order.rs LineItem", "model/src/order.rs Line", ORDER),
     ("contract/src/stream.rs OrderLineItem", "model/src/order.rs Line", ORDER),
-    (
-        "ingest/src/csv/mapping.rs NewProduct",
-        "model/src/fleet.rs ProductEntry",
-        "the columns that the values are read from",
-    ),
+    ("ingest/src/csv/mapping.rs NewProduct", "model/src/fleet.rs ProductEntry", COLUMNS),
     (
         "kiosque/src/args/remote.rs LoginArgs",
         "remote/src/profile.rs Fields",
