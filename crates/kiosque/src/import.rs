@@ -20,7 +20,7 @@ use kiosque_ingest::import::{
 use kiosque_ingest::rejected::Rejected;
 use kiosque_model::audit::{CommandRun, Interruption};
 use kiosque_model::counted;
-use kiosque_store::{Changes, IMPORT_REJECTED_MAX, WhenAbsent};
+use kiosque_store::{Changes, Error, IMPORT_REJECTED_MAX, WhenAbsent};
 
 use crate::args::OrderImport;
 use crate::interrupt::{self, Interrupt};
@@ -70,8 +70,10 @@ pub(crate) async fn run(settings: &Settings, args: OrderImport) -> anyhow::Resul
     };
     let status = reporter.interrupt.status();
     let stored = reporter.stored.load(Ordering::Relaxed);
+    let is_exact = !imported.as_ref().is_err_and(has_unknown_outcome);
     if imported.as_ref().is_err_and(is_resumable) {
-        print_stored(&stored_of(stored, file), status.is_some(), changes);
+        let at_least = if is_exact { "" } else { "at least " };
+        print_stored(&format!("{at_least}{}", stored_of(stored, file)), status.is_some(), changes);
     }
     let rejected = Vec::from(std::mem::take(&mut reporter.latest));
     let reported = reporter.finish();
@@ -79,7 +81,8 @@ pub(crate) async fn run(settings: &Settings, args: OrderImport) -> anyhow::Resul
         Ok(imported) => imported,
         Err(error) => {
             let reason = status.map_or(Interruption::Failure, |_| Interruption::Signal);
-            acting::interrupt_import(&store, run, reason, Some(stored), rejected).await;
+            let stored = is_exact.then_some(stored);
+            acting::interrupt_import(&store, run, reason, stored, rejected).await;
             if let (ImportError::Interrupted, Some(status)) = (&error, status) {
                 reported?;
                 return Ok(CommandOutcome::Failed(status));
@@ -110,6 +113,11 @@ fn rejected_file(args: &OrderImport) -> anyhow::Result<RejectedFile> {
 /// Returns whether an import ended between orders, so that the rest can be imported later.
 fn is_resumable(error: &ImportError) -> bool {
     !matches!(error, ImportError::Refused(_))
+}
+
+/// Returns whether the last transaction of an import may have stored further orders.
+fn has_unknown_outcome(error: &ImportError) -> bool {
+    matches!(error, ImportError::Store(Error::Unknown(_)))
 }
 
 fn read_mapping(path: &Path) -> anyhow::Result<Mapping> {

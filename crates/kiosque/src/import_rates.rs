@@ -8,7 +8,7 @@ use anyhow::Context;
 use kiosque_contract::AuditDetails;
 use kiosque_ingest::csv::{RatesError, ReadRates, read_rates};
 use kiosque_model::audit::{AuditEvent, CommandRun, Interruption};
-use kiosque_store::{Act, Changes, RateChange, RatesSet, WhenAbsent};
+use kiosque_store::{Act, Changes, Error, RateChange, RatesSet, WhenAbsent};
 
 use crate::apply::print_errors;
 use crate::import::warn_of_cut_line;
@@ -42,7 +42,8 @@ pub(crate) async fn run(
         Ok(set) => set,
         Err(error) => {
             let reason = Interruption::Failure;
-            acting::interrupt_import(&store, &import.run, reason, Some(0), Vec::new()).await;
+            let stored = (!matches!(error, Error::Unknown(_))).then_some(0);
+            acting::interrupt_import(&store, &import.run, reason, stored, Vec::new()).await;
             return Err(error.into());
         }
     };

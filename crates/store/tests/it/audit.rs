@@ -234,7 +234,7 @@ async fn events_with_an_unknown_outcome_are_recorded_once() {
         ids.collect::<Vec<_>>()
     };
     let events = PendingEvents::new(vec![refused("one"), refused("two")]);
-    fixture.data.execute(&sql("warn_at_commit"));
+    fixture.data.execute(&sql("warn_at_commit").replace("THE_TABLE", "audit"));
     for _ in 0..2 {
         let outcome = fixture.store.trail().record_events(&events).await;
         assert!(matches!(outcome, Err(Error::Unknown(_)) | Ok(())), "{outcome:?}");
