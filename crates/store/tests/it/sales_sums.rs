@@ -115,6 +115,30 @@ async fn a_name_without_a_sale_remains_until_the_next_sale() {
     assert_eq!(fixture.query("select goods_name from goods_names"), ["First"]);
 }
 
+/// Opens the same data with other rules of the time zone, by which it is an hour later.
+async fn with_other_rules(fixture: &TestStore) -> TestStore {
+    fixture.tamper("update metadata set value = 'Europe/Paris' where name = 'time_zone'");
+    fixture.again().await
+}
+
+/// Sums keep the days by the rules by which they were stored: a sale that belongs to another day by
+/// new rules does not hide the others of its day.
+#[tokio::test]
+async fn a_day_with_a_sale_of_another_day_by_new_rules_is_counted() {
+    let fixture = TestStore::with_fleet().await;
+    let hour = 3_600_000;
+    let at = |id: &str, at: i64| sale(id, "d1", at, ("EUR", &[("p", 2, 250)]));
+    let sales = vec![at("o1", DAY_MS + 12 * hour), at("o2", DAY_MS + 23 * hour + 1)];
+    receive_at(&fixture.store, sales, NOW).await;
+    let fixture = with_other_rules(&fixture).await;
+    let session = fixture.log_in("ops").await.unwrap();
+    let day = (UnixMs(DAY_MS - hour), UnixMs(2 * DAY_MS - hour));
+    for devices in [&["d1"][..], &[]] {
+        let found = answers(&fixture.store, &session, &query(devices, day)).await;
+        assert_eq!((found.turnover.orders, found.by_device.len()), (2, 1), "{devices:?}");
+    }
+}
+
 /// DASH-17: a line of an order that was not a sale keeps its name when the order is paid by an
 /// update without names, and so do the goods.
 #[tokio::test]

@@ -38,9 +38,11 @@ pub(in crate::dashboard) struct PartOfDay {
 }
 
 impl DayTotal {
-    /// Returns whether all of its sales are in a range that includes the day or a part of it.
+    /// Returns whether a range includes the whole day, or a part of it with all of its sales. By
+    /// other rules of the time zone, a sale of a whole day may be outside of the range.
     pub(in crate::dashboard) fn is_within(&self, range: &Range) -> bool {
-        range.start <= self.first_sale && self.last_sale < range.end
+        let is_partial = range.partial_days.iter().any(|part| part.day == self.day);
+        !is_partial || range.start <= self.first_sale && self.last_sale < range.end
     }
 }
 
