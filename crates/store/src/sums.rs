@@ -95,14 +95,17 @@ pub(crate) struct BlockDay {
     pub(crate) currency: &'static str,
 }
 
+/// The time of a sale, a name that it gives, and the device and sequence number of its order.
+type NameInSale = (UnixMs, String, (DeviceNo, i64));
+
 /// An accumulator of a transaction's changes to a group, so that each row is written once.
 #[derive(Debug, Default)]
 pub(crate) struct Sums {
     pub(crate) by_day: BTreeMap<(Day, &'static str), DayTotals>,
     /// The sums by device and by product.
     pub(crate) by_device: BTreeMap<BlockDay, BlockSums>,
-    /// The names that sales give to goods, with the times of these sales.
-    names: BTreeMap<String, BTreeSet<(UnixMs, String)>>,
+    /// The names that sales give to goods.
+    names: BTreeMap<String, BTreeSet<NameInSale>>,
     /// Goods, the names that sales no longer give them, and the times of these sales.
     taken_names: BTreeSet<(String, String, UnixMs)>,
     /// The rows that were read; empty for absent rows.
@@ -183,10 +186,10 @@ impl Sums {
 
     /// Records the names that a sale gives to its goods, except for empty ones. The names of
     /// received sales are of goods that are not products of the fleet.
-    pub(crate) fn record_goods_names(&mut self, sale: &Sale) {
+    pub(crate) fn record_goods_names(&mut self, order: (DeviceNo, i64), sale: &Sale) {
         for (goods_id, name) in names_in(sale) {
             let names = self.names.entry(goods_id.to_owned()).or_default();
-            names.insert((sale.at, name.to_owned()));
+            names.insert((sale.at, name.to_owned(), order));
         }
     }
 
@@ -194,7 +197,12 @@ impl Sums {
     /// does not give at the same time. Such a name remains until a sale gives the goods one: to
     /// find the sale before it could take reading every order. Both versions have the names that
     /// are stored.
-    pub(crate) fn correct_goods_names(&mut self, old: &Sale, new: Option<&Sale>) {
+    pub(crate) fn correct_goods_names(
+        &mut self,
+        order: (DeviceNo, i64),
+        old: &Sale,
+        new: Option<&Sale>,
+    ) {
         let same_time = new.filter(|new| new.at == old.at);
         let kept: HashSet<_> = same_time.into_iter().flat_map(names_in).collect();
         let mut is_corrected = false;
@@ -204,13 +212,13 @@ impl Sums {
             }
             is_corrected = true;
             if let Some(names) = self.names.get_mut(goods_id) {
-                names.remove(&(old.at, name.to_owned()));
+                names.remove(&(old.at, name.to_owned(), order));
             }
             self.taken_names.insert((goods_id.to_owned(), name.to_owned(), old.at));
         }
         // The lines that were given without a name keep the stored one.
         if let Some(new) = new.filter(|_| is_corrected) {
-            self.record_goods_names(new);
+            self.record_goods_names(order, new);
         }
     }
 
@@ -278,7 +286,7 @@ impl Sums {
         });
         write.execute_each(&TAKE_BACK_NAMES, taken, &[group.into(), NO_SALE.into()]).await?;
         let latest = self.names.iter().filter_map(|(goods_id, names)| {
-            let (at, name) = names.last()?;
+            let (at, name, _) = names.last()?;
             Some([goods_id.as_str().into(), name.as_str().into(), (*at).into()])
         });
         write.execute_each(&NAME_GOODS, latest, &[group.into()]).await

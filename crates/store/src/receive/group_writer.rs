@@ -236,6 +236,7 @@ impl<'a> GroupWriter<'a> {
         if new.seq <= blocked_seq && new.trade_start != stored.trade_start {
             self.blocks.insert(ownership.device, new.seq);
         }
+        let key = (ownership.device, new.seq);
         let new_sale = || {
             let sale = new.sale_at.map(|at| sale::sale_of(new.record.text().as_bytes(), at));
             sale.transpose()
@@ -243,12 +244,12 @@ impl<'a> GroupWriter<'a> {
         if let Some(at) = stored.sale_at {
             let old = sale::sale_of(stored.record.text().as_bytes(), at)?;
             self.sums.count(self.batch.zone, ownership.device, &old, -1);
-            self.sums.correct_goods_names(&old, new_sale()?.as_ref());
+            self.sums.correct_goods_names(key, &old, new_sale()?.as_ref());
         } else if !order.nameless_lines.is_empty() {
             // Lines without a name keep the name of the order that was not a sale.
-            new_sale()?.iter().for_each(|sale| self.sums.record_goods_names(sale));
+            new_sale()?.iter().for_each(|sale| self.sums.record_goods_names(key, sale));
         }
-        self.count_sale(ownership.device, order.sale.as_ref());
+        self.count_sale(key, order.sale.as_ref());
         self.refunding += i64::from(new.is_refunding()) - i64::from(stored.is_refunding());
         let kind = stored.pending.map_or(WriteKind::Update, |(kind, _)| kind);
         let pending = Some((kind, self.last_change));
@@ -280,14 +281,14 @@ impl<'a> GroupWriter<'a> {
         let state = OrderState::new(one, seq, self.last_change);
         self.refunding += i64::from(state.is_refunding());
         self.orders.insert(Cow::Borrowed(order_id), state);
-        self.count_sale(device, order.sale.as_ref());
+        self.count_sale((device, seq), order.sale.as_ref());
         Ok(())
     }
 
-    fn count_sale(&mut self, device: DeviceNo, sale: Option<&Sale>) {
+    fn count_sale(&mut self, key: (DeviceNo, i64), sale: Option<&Sale>) {
         if let Some(sale) = sale {
-            self.sums.count(self.batch.zone, device, sale, 1);
-            self.sums.record_goods_names(sale);
+            self.sums.count(self.batch.zone, key.0, sale, 1);
+            self.sums.record_goods_names(key, sale);
         }
     }
 

@@ -115,6 +115,21 @@ async fn a_name_without_a_sale_remains_until_the_next_sale() {
     assert_eq!(fixture.query("select goods_name from goods_names"), ["First"]);
 }
 
+/// DASH-17: a sale that is cancelled in its batch takes no name from another one of the same time.
+#[tokio::test]
+async fn a_name_of_two_sales_of_a_batch_remains_when_one_is_cancelled() {
+    let fixture = TestStore::with_fleet().await;
+    let sale = || named_sale(2_000, &["Water"]);
+    let batch = vec![
+        sold(order("o1", "d1", 500), sale()),
+        sold(order("o2", "d1", 500), sale()),
+        cancelled(order("o1", "d1", 500), sale()),
+    ];
+    receive_at(&fixture.store, batch, NOW).await;
+    assert_eq!(fixture.query("select goods_name from goods_names"), ["Water"]);
+    fixture.check().await;
+}
+
 /// Opens the same data with other rules of the time zone, by which it is an hour later.
 async fn with_other_rules(fixture: &TestStore) -> TestStore {
     fixture.tamper("update metadata set value = 'Europe/Paris' where name = 'time_zone'");
