@@ -162,10 +162,14 @@ impl Sums {
         Ok(())
     }
 
-    /// Adds a sale to the sums of its day, its device and its goods, multiplied by `times`: 1 adds
-    /// it, -1 removes it.
-    pub(crate) fn count(&mut self, zone: &Zone, device: DeviceNo, sale: &Sale, times: i64) {
+    /// Adds a sale to the sums of its day, its device and its goods.
+    pub(crate) fn count(&mut self, zone: &Zone, device: DeviceNo, sale: &Sale) {
         let day = self.day_of(zone, sale.at);
+        self.count_on(day, device, sale, 1);
+    }
+
+    /// Adds a sale to the sums of a day, multiplied by `times`: 1 adds it, -1 removes it.
+    pub(crate) fn count_on(&mut self, day: Day, device: DeviceNo, sale: &Sale, times: i64) {
         let currency = sale.currency.code();
         let totals = sale.totals();
         let empty = DayTotals { totals: Totals::default(), first: sale.at, last: sale.at };

@@ -242,8 +242,10 @@ impl<'a> GroupWriter<'a> {
             sale.transpose()
         };
         if let Some(at) = stored.sale_at {
-            let old = sale::sale_of(stored.record.text().as_bytes(), at)?;
-            self.sums.count(self.batch.zone, ownership.device, &old, -1);
+            let text = stored.record.text().as_bytes();
+            let old = sale::sale_of(text, at)?;
+            let day = sale::day_counted(text, at, self.batch.zone)?;
+            self.sums.count_on(day, ownership.device, &old, -1);
             self.sums.correct_goods_names(key, &old, new_sale()?.as_ref());
         } else if !order.nameless_lines.is_empty() {
             // Lines without a name keep the name of the order that was not a sale.
@@ -287,7 +289,7 @@ impl<'a> GroupWriter<'a> {
 
     fn count_sale(&mut self, key: (DeviceNo, i64), sale: Option<&Sale>) {
         if let Some(sale) = sale {
-            self.sums.count(self.batch.zone, key.0, sale, 1);
+            self.sums.count(self.batch.zone, key.0, sale);
             self.sums.record_goods_names(key, sale);
         }
     }

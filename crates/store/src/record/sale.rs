@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use kiosque_model::order::{OrderStates, PayStatus, ShipmentStatus};
 use kiosque_model::sales::{Sale, Sold, sale_at};
-use kiosque_model::{Currency, Minor, UnixMs};
+use kiosque_model::{Currency, Day, Minor, UnixMs, Zone};
 use serde::Deserialize;
 
 use super::{Fields, json, parsed};
@@ -68,6 +68,35 @@ impl Recorded {
     }
 }
 
+/// Returns the day on which the sale of a stored order that was paid at `at` is counted: the day of
+/// its recorded time if it was stored by other rules of the zone.
+///
+/// # Errors
+/// The text of the record cannot be read.
+pub(crate) fn day_counted(text: &[u8], at: UnixMs, zone: &Zone) -> Result<Day, Error> {
+    let PaymentField { pay_end_time } = parsed(text)?;
+    let expected = zone.text(at);
+    let recorded = pay_end_time.filter(|recorded| *recorded != expected);
+    let by_other_rules = recorded.and_then(|time| day_by_other_rules(&time, &expected, zone));
+    Ok(by_other_rules.unwrap_or_else(|| zone.day_of(at)))
+}
+
+/// Offsets of time zones are whole numbers of quarter hours, and changes of one at most a day.
+const QUARTER_HOUR_MS: u64 = 15 * 60_000;
+pub(crate) const ZONE_CHANGE_MAX_MS: i64 = 24 * 3_600_000;
+
+/// Returns the day of a recorded local time if other rules of the zone may have given it to the
+/// instant whose local time is `expected`. The rules of UTC do not change.
+pub(crate) fn day_by_other_rules(recorded: &str, expected: &str, zone: &Zone) -> Option<Day> {
+    let utc = Zone::utc();
+    let recorded = utc.parse(recorded).ok()?;
+    let apart = recorded.0.abs_diff(utc.parse(expected).ok()?.0);
+    let is_possible = *zone != utc
+        && apart <= ZONE_CHANGE_MAX_MS.unsigned_abs()
+        && apart.is_multiple_of(QUARTER_HOUR_MS);
+    is_possible.then(|| utc.day_of(recorded))
+}
+
 fn states(payment: i64, shipment: i64) -> Result<OrderStates, Error> {
     Ok(OrderStates {
         payment: PayStatus::of(payment).ok_or_else(|| unknown("payStatus"))?,
@@ -77,6 +106,13 @@ fn states(payment: i64, shipment: i64) -> Result<OrderStates, Error> {
 
 fn unknown(field: &str) -> Error {
     Error::Data(format!("the record of an order: unknown {field}"))
+}
+
+/// The field of a record with the local time at which a sale counts.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PaymentField {
+    pay_end_time: Option<String>,
 }
 
 /// The fields of a record that sums need.

@@ -12,7 +12,7 @@ use crate::dictionaries;
 use crate::error::Error;
 use crate::fleet::products_by_id;
 use crate::record::dictionaries::Dictionaries;
-use crate::record::sale::Recorded;
+use crate::record::sale::{Recorded, ZONE_CHANGE_MAX_MS, day_by_other_rules};
 use crate::record::sale_figures;
 use crate::record::stored::{StoredOrder, order_columns};
 use crate::sql::{distinct, statements};
@@ -53,10 +53,6 @@ type SumKey = (Option<DeviceNo>, Option<String>, Option<i64>, String);
 
 /// The figures of sums, in the order in which they are stored.
 type SumTable = BTreeMap<SumKey, Vec<i64>>;
-
-/// Offsets of time zones are whole numbers of quarter hours, and changes of one at most a day.
-const QUARTER_HOUR_MS: u64 = 15 * 60_000;
-const DAY_MS: u64 = 24 * 3_600_000;
 
 /// The context of a recount.
 struct Recount<'a> {
@@ -273,7 +269,7 @@ impl Recount<'_> {
                 });
                 match sale {
                     Ok((sale, error)) => {
-                        sums.count(self.zone, order.device_no, &sale, 1);
+                        sums.count(self.zone, order.device_no, &sale);
                         verified.find_names_of(&sale);
                         match error {
                             Some((error, Some(recorded))) => {
@@ -297,10 +293,12 @@ impl Recount<'_> {
     }
 
     /// Checks that no sale is outside of the stored bounds, which may be loose, and that the bounds
-    /// are within their day.
+    /// are within their day, which other rules of the zone move by at most a day.
     fn bounds_error(&self, name: &str, sums: &Sums, stored: &DayRow<'_>) -> Option<String> {
         let DayRow { day, currency, first_sale_at_ms: first, last_sale_at_ms: last, .. } = *stored;
-        let (start, end) = (self.zone.start_of(day), self.zone.start_of(day.next()));
+        let moved_ms = if *self.zone == Zone::utc() { 0 } else { ZONE_CHANGE_MAX_MS };
+        let start = self.zone.start_of(day).plus_ms(-moved_ms);
+        let end = self.zone.start_of(day.next()).plus_ms(moved_ms);
         let sold = sums.by_day.iter().find(|((_, sold_in), _)| *sold_in == currency);
         let contains_sales = sold.is_none_or(|(_, sum)| first <= sum.first && sum.last <= last);
         (!contains_sales || first < start || last >= end).then(|| {
@@ -407,16 +405,6 @@ fn time_error(what: &str, at: UnixMs, recorded: &str, zone: &Zone) -> Option<Ord
         let error = format!("{what} at {expected}, its record says {recorded}");
         (error, day_by_other_rules(recorded, &expected, zone))
     })
-}
-
-/// Returns the day of a recorded local time if other rules of the zone may have given it to the
-/// instant whose local time is `expected`. The rules of UTC do not change.
-fn day_by_other_rules(recorded: &str, expected: &str, zone: &Zone) -> Option<Day> {
-    let utc = Zone::utc();
-    let recorded = utc.parse(recorded).ok()?;
-    let apart = recorded.0.abs_diff(utc.parse(expected).ok()?.0);
-    let is_possible = *zone != utc && apart <= DAY_MS && apart.is_multiple_of(QUARTER_HOUR_MS);
-    is_possible.then(|| utc.day_of(recorded))
 }
 
 fn counted_by_day(sums: &Sums) -> SumTable {

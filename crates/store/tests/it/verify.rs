@@ -4,8 +4,10 @@ mod sums;
 
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::{ActedBy, DeviceCode, UnixMs, Zone};
-use kiosque_store::Incoming;
-use kiosque_testkit::entries::{aisle, bare_device, device, group, moved, order, sale, sold};
+use kiosque_store::{Incoming, OrderOutcome, ProductNames};
+use kiosque_testkit::entries::{
+    aisle, bare_device, bare_order, device, group, moved, order, sale, sold,
+};
 use kiosque_testkit::{NOW, TestData, TestStore, open};
 
 /// Statements that plant differences.
@@ -155,6 +157,27 @@ async fn other_rules_of_the_zone_explain_starts_of_trades() {
     };
     assert_eq!(verified.differences, [name("o2", "01:00:01")]);
     assert_eq!(verified.by_other_rules, [name("o1", "01:00:00")]);
+}
+
+/// A sale is taken from the day on which it was counted, whatever day it belongs to by new rules.
+#[tokio::test]
+async fn a_sale_is_corrected_on_its_day_by_the_rules_by_which_it_was_stored() {
+    const HOUR: i64 = 3_600_000;
+    let fixture = TestStore::with_fleet().await;
+    let paid = |id: &str, hour| {
+        let at = hour * HOUR;
+        sold(order(id, "d1", at), sale(at, "EUR", &[("p", 1, 5)]))
+    };
+    fixture.receive_new(vec![paid("o1", 12), paid("o2", 23)]).await;
+    fixture.tamper("update metadata set value = 'Europe/Paris' where name = 'time_zone'");
+    let fixture = fixture.again().await;
+    let paris = Zone::named("Europe/Paris").unwrap();
+    let cancelled = bare_order("o2", "d1", 23 * HOUR);
+    let cancelled = Incoming::of(cancelled, &paris, &ProductNames::new()).unwrap();
+    assert_eq!(fixture.receive(vec![cancelled]).await, [OrderOutcome::Updated]);
+    fixture.check().await;
+    let days = "select day, orders from sales_by_day where orders <> 0";
+    assert_eq!(fixture.query(days), ["0|1"]);
 }
 
 /// Every record that cannot be read is named, and the rest is checked.
