@@ -41,7 +41,8 @@ impl BackupDirectory {
         now: UnixMs,
         keep: NonZeroUsize,
     ) -> anyhow::Result<Vec<PathBuf>> {
-        let now = self.file_at(now)?;
+        // The clock may have been set back during the backup.
+        let now = self.file_at(now)?.max(newest.to_owned());
         let names = self.names()?;
         let backups = names
             .iter()
@@ -151,6 +152,18 @@ mod tests {
             let left = [0].into_iter().chain(left).map(name);
             assert_eq!(found, left.collect::<Vec<_>>(), "{keep} {made:?}");
         }
+    }
+
+    /// A clock that is set back during a backup does not make that backup the oldest.
+    #[test]
+    fn the_backup_that_was_just_made_stays() {
+        let parent = tempfile::tempdir().unwrap();
+        let directory = BackupDirectory::open(parent.path().to_owned()).unwrap();
+        let [old, newest] = [1_000, 5_000].map(|ms| directory.file_at(UnixMs(ms)).unwrap());
+        write_backup(&old, 7);
+        write_backup(&newest, 7);
+        let removed = directory.remove_old(&newest, UnixMs(4_000), NonZeroUsize::MIN).unwrap();
+        assert_eq!(removed, [old]);
     }
 
     #[test]
