@@ -50,11 +50,14 @@ impl JsonRecords {
         (self, size)
     }
 
+    /// Returns the value that was added after `at` others.
+    pub(crate) fn get(&self, at: usize) -> Option<&[u8]> {
+        let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
+        self.json.get(start.unwrap_or(0)..*self.ends.get(at)?)
+    }
+
     /// Returns each value, in the order in which they were added.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &[u8]> {
-        (0..self.ends.len()).filter_map(|at| {
-            let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
-            self.json.get(start.unwrap_or(0)..*self.ends.get(at)?)
-        })
+        (0..self.ends.len()).filter_map(|at| self.get(at))
     }
 }

@@ -161,16 +161,17 @@ impl Orders<'_> {
         if let Some(cached) = cached.filter(|cached| cached.state == state) {
             return Ok(OrderPage { total, oldest_first: Arc::clone(&cached.records) });
         }
-        if orders != state.orders_on_page((skip, size)) {
-            let why = format!("{device:?}: {orders} orders on a page, of {state:?}");
+        if orders.len() != state.orders_on_page((skip, size)) {
+            let count = orders.len();
+            let why = format!("{device:?}: {count} orders on a page, of {state:?}");
             return Err(Error::Data(why).into());
         }
         let Some(key) = request.cache_key(scope.group()) else {
             return Ok(OrderPage { total, oldest_first: Arc::new(records) });
         };
         let (records, size) = records.shrunk();
-        let records = Arc::new(records);
-        let page = CachedPage { state, records: Arc::clone(&records) };
+        let (size, records) = (size + size_of_val(orders.as_slice()), Arc::new(records));
+        let page = CachedPage { state, orders, records: Arc::clone(&records) };
         self.0.cache.insert(key, size, Arc::new(page));
         Ok(OrderPage { total, oldest_first: records })
     }
@@ -245,7 +246,18 @@ impl OrderPage {
 #[derive(Debug)]
 struct CachedPage {
     state: PageState,
+    /// The sequence number and the change number of each order.
+    orders: Vec<(i64, i64)>,
     records: Arc<JsonRecords>,
+}
+
+impl CachedPage {
+    /// Returns the record of an order that has not changed since: in a history, no two versions of
+    /// an order have the same change number.
+    fn record(&self, state: &PageState, order: (i64, i64)) -> Option<&[u8]> {
+        let at = self.orders.binary_search(&order).ok()?;
+        self.records.get(at).filter(|_| self.state.history == state.history)
+    }
 }
 
 #[derive(Default)]
@@ -253,7 +265,8 @@ struct PageRows {
     /// The page whose state the statement knew.
     cached: Option<Arc<CachedPage>>,
     state: Option<PageState>,
-    orders: i64,
+    /// The sequence number and the change number of each order.
+    orders: Vec<(i64, i64)>,
     records: JsonRecords,
 }
 
@@ -262,8 +275,16 @@ impl PageRows {
         let (state, order): (_, Option<StoredOrder<'_>>) = row.read()?;
         self.state = Some(state);
         if let Some(order) = order {
-            self.orders += 1;
-            self.records.push_with(|json| order.put_list_record(dictionaries, json))?;
+            let numbers = (order.seq, order.change_no);
+            let cached = self.cached.as_ref().and_then(|page| page.record(&state, numbers));
+            self.orders.push(numbers);
+            self.records.push_with(|json| match cached {
+                Some(record) => {
+                    json.extend_from_slice(record);
+                    Ok(())
+                }
+                None => order.put_list_record(dictionaries, json),
+            })?;
         }
         Ok(())
     }
@@ -279,8 +300,8 @@ impl PageState {
     };
 
     /// Returns the number of orders on a page.
-    fn orders_on_page(&self, (skip, size): (i64, i64)) -> i64 {
+    fn orders_on_page(&self, (skip, size): (i64, i64)) -> usize {
         let newest = self.last_seq - skip;
-        (newest - (newest - size).max(self.before_first_seq)).max(0)
+        usize::try_from(newest - (newest - size).max(self.before_first_seq)).unwrap_or(0)
     }
 }
