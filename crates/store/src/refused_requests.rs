@@ -82,10 +82,11 @@ statements! {
             from refused_requests where share >= $from_share) ranked
         order by ranked.place, ranked.number desc limit 9223372036854775807 offset $kept)";
     /// Deletes old requests, up to the first one that is not old: the numbers are in the order of
-    /// storage.
+    /// storage. A request of a later day, from a clock that was ahead, holds up none.
     PURGE(until_ms, count) = "delete from refused_requests where number in (
         select number from refused_requests
-        where number < coalesce((select number from refused_requests where at_ms > $until_ms
+        where number < coalesce((select number from refused_requests
+            where at_ms > $until_ms and at_ms <= $until_ms + 172800000
             order by number limit 1), 9223372036854775807)
         order by number limit $count)";
 }

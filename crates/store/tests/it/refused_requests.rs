@@ -79,6 +79,21 @@ async fn a_request_is_found_by_its_id_on_other_nodes_for_a_day() {
     assert_eq!(shares(&fixture), [""; 0]);
 }
 
+/// The rows are deleted in the order in which they were stored.
+#[tokio::test]
+async fn a_request_of_a_clock_that_was_ahead_keeps_no_later_ones() {
+    let fixture = TestStore::with_fleet().await;
+    let store = &fixture.store;
+    for (id, at) in [("ahead", 400 * DAY_MS), ("old", 0), ("new", 1)] {
+        add(store, id, NOW.plus_ms(at), Sender::Unknown, "192.0.2.1");
+        store.trail().write_refused().await.unwrap();
+    }
+    store.trail().purge_refused(NOW.plus_ms(DAY_MS)).await.unwrap();
+    assert_eq!(fixture.query("select request_id from refused_requests"), ["new"]);
+    store.trail().purge_refused(NOW.plus_ms(DAY_MS + 1)).await.unwrap();
+    assert_eq!(shares(&fixture), [""; 0]);
+}
+
 /// A login counts for its account, apart from its other requests, and no name that does not exist
 /// is stored. Every other request counts for its source.
 #[tokio::test]
