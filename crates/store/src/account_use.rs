@@ -21,6 +21,7 @@ statements! {
         from {rows r: account_no bigint, used_at_ms bigint}
         where accounts.account_no = r.account_no
             and coalesce(accounts.used_at_ms, 0) < r.used_at_ms";
+    CAP_USES(now_ms) = "update accounts set used_at_ms = $now_ms where used_at_ms > $now_ms";
     USES() -> UseRow = "select a.account_no, a.login_name, a.used_at_ms
         from {rows r: login_name text} cross join accounts a where a.login_name = r.login_name";
 }
@@ -79,4 +80,9 @@ impl<'s> Trail<'s> {
         });
         Ok(uses.collect())
     }
+}
+
+/// Replaces stored uses by a clock that was ahead, when it is set back to `now`.
+pub(crate) async fn cap_uses(write: &Write<'_>, now: UnixMs) -> Result<(), Error> {
+    write.execute(&CAP_USES, &[now.into()]).await.map(drop)
 }

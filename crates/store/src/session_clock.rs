@@ -1,7 +1,7 @@
 //! Ends sessions, including console sessions, that a clock passed before it was set back, and
 //! those that were opened while it was ahead (AUTH-25). No activity of a device is left later than
-//! the clock (DEV-7). The latest time of the clock is stored periodically, so that a restart does
-//! not forget it.
+//! the clock (DEV-7), and no use of an account. The latest time of the clock is stored
+//! periodically, so that a restart does not forget it.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::db::{Deadline, Write};
 use crate::error::Error;
 use crate::sql::statements;
 use crate::views::Sessions;
-use crate::{console, metadata};
+use crate::{account_use, console, metadata};
 
 /// The smallest step back that ends sessions and caps activity.
 const STEP_MIN_MS: i64 = 100;
@@ -30,8 +30,8 @@ impl Sessions<'_> {
     /// Observes the time of this node's clock. The program calls this about once a second. If the
     /// clock has been set back, ends all sessions that had expired before, and those that were
     /// opened while it was ahead, which end later than a session of `validity` opened now, and caps
-    /// the activity of devices at `now`. Returns the number of ended sessions. Times of a clock
-    /// that differs too much from the database's are ignored.
+    /// the activity of devices and the uses of accounts at `now`. Returns the number of ended
+    /// sessions. Times of a clock that differs too much from the database's are ignored.
     ///
     /// # Errors
     /// The store failed; the next call tries again.
@@ -44,6 +44,7 @@ impl Sessions<'_> {
         let latest = clock.latest_ms.fetch_max(now.0, Ordering::Relaxed);
         let ended = if now.0 + STEP_MIN_MS < latest {
             self.0.activity.cap(now);
+            self.0.usage.cap(now);
             let validity_ms = i64::try_from(validity.as_millis()).unwrap_or(i64::MAX);
             self.write_time(now, Some((UnixMs(latest), now.plus_ms(validity_ms)))).await?
         } else if now.0 >= clock.stored_ms.load(Ordering::Relaxed) + STORE_INTERVAL_MS {
@@ -65,9 +66,9 @@ impl Sessions<'_> {
         self.write_time(latest, None).await.map(|_| ())
     }
 
-    /// Stores the time of the clock. If it was set back, caps the stored activity, and ends the
-    /// sessions that end until the latest time or after the latest end of a new session. Returns
-    /// their number.
+    /// Stores the time of the clock. If it was set back, caps the stored activity and uses, and
+    /// ends the sessions that end until the latest time or after the latest end of a new session.
+    /// Returns their number.
     async fn write_time(
         self,
         now: UnixMs,
@@ -78,6 +79,7 @@ impl Sessions<'_> {
             match set_back {
                 Some((latest, end_max)) => {
                     write.execute(&CAP_ACTIVITY, &[now.into()]).await?;
+                    account_use::cap_uses(write, now).await?;
                     let params = [latest.into(), end_max.into()];
                     let ended = write.execute(&END_PASSED, &params).await?;
                     Ok(ended + console::end_passed(write, latest, now).await?)

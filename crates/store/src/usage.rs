@@ -127,6 +127,14 @@ impl Usage {
         by_code.into_iter().map(|((_, Reverse(code)), answers)| (code, answers)).collect()
     }
 
+    /// Replaces later uses by `now`: the clock was ahead, and was set back.
+    pub(crate) fn cap(&self, now: UnixMs) {
+        for last in lock_ignoring_poison(&self.requests).last_uses.values_mut() {
+            last.used = last.used.min(now);
+            last.stored = last.stored.min(Some(now));
+        }
+    }
+
     /// Returns the accounts whose last use should be stored, by number.
     pub(crate) fn due(&self, now: UnixMs) -> Vec<(AccountNo, UnixMs)> {
         let requests = lock_ignoring_poison(&self.requests);

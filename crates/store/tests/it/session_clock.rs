@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use kiosque_model::{Claim, PresentedToken, Refusal, UnixMs};
+use kiosque_model::{Claim, LoginName, PresentedToken, Refusal, UnixMs};
 use kiosque_store::Refused;
-use kiosque_testkit::{TestData, TestStore, origin};
+use kiosque_testkit::{TestData, TestStore, open, origin};
 
 /// The validity of a token.
 const VALIDITY: Duration = Duration::from_secs(30);
@@ -121,6 +121,29 @@ async fn a_session_of_a_clock_that_was_ahead_ends_when_it_is_set_back() {
     let shorter = clocked.log_in(50, 55).await;
     assert_eq!(clocked.observe(25).await, 0);
     assert!(clocked.is_valid(&shorter, 25).await);
+}
+
+/// A use by a clock that was ahead counts, stored or not, as of the moment at which it was set
+/// back, and later uses count again.
+#[tokio::test]
+async fn no_use_of_an_account_is_later_than_a_clock_that_was_set_back() {
+    let clocked = Clocked::on(TestData::new()).await;
+    let store = &clocked.fixture.store;
+    let other = open(&clocked.fixture.data, None).await.unwrap();
+    let ops = LoginName::parse("ops").unwrap();
+    let ops = store.sessions().credentials(&ops).await.unwrap().unwrap().account;
+    for (used, set_back, last) in [(200, Some(20), 20), (200, Some(19), 19), (90, None, 90)] {
+        clocked.observe(used).await;
+        store.trail().usage().count(Some(ops), "none", 200, Duration::ZERO, clocked.at(used));
+        store.trail().write_uses(clocked.at(used)).await.unwrap();
+        if let Some(now) = set_back {
+            clocked.observe(now).await;
+        }
+        for store in [store, &other] {
+            let uses = store.trail().uses_of(vec!["ops".to_owned()]).await.unwrap();
+            assert_eq!(uses["ops"].last, Some(clocked.at(last)), "{used}");
+        }
+    }
 }
 
 /// A time that cannot be stored, as on a full disk, is remembered until the process ends.
