@@ -250,15 +250,18 @@ fn operator_runtime() -> io::Result<Runtime> {
 /// sessions or end valid ones, so it answers no request that needs a session.
 async fn watch_clock(store: Store, own: Clock) {
     let mut was_off = false;
-    while let Some(clock) = store.engine().check_clock(own.now()) {
-        if clock.is_off && !was_off {
-            let ahead_ms = clock.ahead_ms;
-            tracing::error!(
-                ahead_ms,
-                "the clock differs too much from the database's; requests with a session fail"
-            );
+    loop {
+        // After a failover there is none until the lease is renewed.
+        if let Some(clock) = store.engine().check_clock(own.now()) {
+            if clock.is_off && !was_off {
+                let ahead_ms = clock.ahead_ms;
+                tracing::error!(
+                    ahead_ms,
+                    "the clock differs too much from the database's; requests with a session fail"
+                );
+            }
+            was_off = clock.is_off;
         }
-        was_off = clock.is_off;
         tokio::time::sleep(CLOCK_CHECK_INTERVAL).await;
     }
 }
@@ -325,4 +328,20 @@ async fn report_regularly(app: &App, done: impl Future) {
     app.log_failures();
     refused_logins.flush_all(store).await;
     maintenance::write_refused(store, clock.now()).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use kiosque_testkit::{TestData, TestStore};
+
+    use super::*;
+
+    /// A file never has a clock, and a database has none after a failover until the lease is
+    /// renewed.
+    #[tokio::test]
+    async fn the_clock_is_watched_while_there_is_none_to_compare_it_with() {
+        let store = TestStore::on(TestData::sqlite()).await.store;
+        let watching = watch_clock(store, Clock::System);
+        assert!(tokio::time::timeout(Duration::ZERO, watching).await.is_err());
+    }
 }
