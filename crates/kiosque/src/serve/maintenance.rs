@@ -7,6 +7,8 @@ use kiosque_clock::{Clock, millis};
 use kiosque_model::{ActedBy, UnixMs};
 use kiosque_store::{Act, Archived, Error, Store};
 
+use super::CLOCK_CHECK_INTERVAL;
+
 /// Interval at which old orders are archived, if that is enabled, and the audit trail is purged.
 const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(3_600);
 const DAY_MS: i64 = 86_400_000;
@@ -34,9 +36,21 @@ pub(super) async fn write_refused(store: &Store, now: UnixMs) {
     }
 }
 
+/// Returns the time once the clock does not differ too much from the database's: by a clock that is
+/// ahead, orders and entries of all nodes would be old too early.
+async fn right_time(store: &Store, clock: &Clock) -> UnixMs {
+    loop {
+        let now = clock.now();
+        if store.engine().check_clock(now).is_none_or(|clock| !clock.is_off) {
+            return now;
+        }
+        tokio::time::sleep(CLOCK_CHECK_INTERVAL).await;
+    }
+}
+
 pub(super) async fn archive_regularly(store: Store, age: Duration, clock: Clock) {
     loop {
-        match archive(&store, age, clock.now()).await {
+        match archive(&store, age, right_time(&store, &clock).await).await {
             Ok(archived) if archived.orders > 0 => {
                 tracing::info!(orders = archived.orders, devices = archived.devices, "archived");
             }
@@ -58,13 +72,14 @@ async fn archive(store: &Store, age: Duration, now: UnixMs) -> Result<Archived, 
 
 pub(super) async fn purge_regularly(store: Store, retention: Duration, clock: Clock) {
     loop {
-        if let Err(error) = purge(&store, retention, clock.now()).await {
+        let now = right_time(&store, &clock).await;
+        if let Err(error) = purge(&store, retention, now).await {
             tracing::error!(cause = %error, "purging the audit trail failed");
         }
-        if let Err(error) = store.trail().purge_refused(clock.now()).await {
+        if let Err(error) = store.trail().purge_refused(now).await {
             tracing::error!(cause = %error, "deleting old refused requests failed");
         }
-        match store.intake().end_lost_imports(ActedBy::server(clock.now())).await {
+        match store.intake().end_lost_imports(ActedBy::server(now)).await {
             Ok(0) => {}
             Ok(imports) => tracing::info!(imports, "ended imports whose processes were lost"),
             Err(error) => tracing::error!(cause = %error, "ending lost imports failed"),
@@ -101,12 +116,28 @@ fn before(now: UnixMs, age: Duration) -> UnixMs {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use kiosque_contract::AuditDetails;
     use kiosque_model::KeyName;
     use kiosque_model::audit::AuditEvent;
-    use kiosque_testkit::TestStore;
+    use kiosque_testkit::{TestData, TestStore};
 
     use super::*;
+
+    /// Orders that are archived too early are missing from the lists of all nodes.
+    #[tokio::test]
+    async fn nothing_is_old_by_a_clock_that_differs_from_the_databases() {
+        let store = TestStore::on(TestData::postgres()).await.store;
+        let right = Clock::System.now();
+        for off_ms in [-DAY_MS, DAY_MS] {
+            let clock = Clock::Manual(Arc::new((right.0 + off_ms).into()));
+            let waits = tokio::time::timeout(Duration::ZERO, right_time(&store, &clock));
+            assert!(waits.await.is_err(), "{off_ms}");
+        }
+        let clock = Clock::Manual(Arc::new(right.0.into()));
+        assert_eq!(right_time(&store, &clock).await, right);
+    }
 
     /// The first pass of a server with a clock two years ahead deletes one day of the trail, and
     /// one day of the sources of orders, which may be other days.
