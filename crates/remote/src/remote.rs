@@ -128,8 +128,9 @@ impl Remote {
             Err(CommandError::NotAuthenticated { message, is_password_refused: true }) => {
                 content.refused = Some(Refused::new(&self.profile, message.clone()));
             }
-            Ok(_) => content.refused = None,
-            Err(_) => {}
+            // A log out has not shown that the password is right.
+            Ok(_) if content.session.is_some() => content.refused = None,
+            Ok(_) | Err(_) => {}
         }
         if content != before {
             locked.write(&content)?;
@@ -194,5 +195,41 @@ impl Turn<'_> {
             Ok(Zone::named(name.unwrap_or_default()).ok())
         });
         requested.await.cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::profile::{Fields, Given, Profiles};
+
+    use super::*;
+
+    /// AUTH-8: a log out does not make later commands send a refused password again.
+    #[tokio::test]
+    async fn a_log_out_forgets_no_refused_password() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let root = directory.path().to_owned();
+        let places = Places::of(|name| (name == "HOME").then(|| root.clone().into()));
+        let places = places.expect("directories");
+        let fields = Fields {
+            url: Some("https://127.0.0.1:1/v8".to_owned()),
+            username: Some("acme".to_owned()),
+            password_command: Some("echo wrong".to_owned()),
+            ..Fields::default()
+        };
+        let profiles = Profiles::read(&places).expect("no profiles");
+        let given = Given { profile: None, fields };
+        let profile = Resolved::of(given, Given::default(), &profiles).expect("a profile");
+        let remote = Remote::open(profile, &places, None).expect("an account");
+        let locked = remote.file.lock().await.expect("the lock");
+        let Resolved { url, username, .. } = remote.profile();
+        let mut content = locked.read(url, username).expect("no file");
+        content.refused = Some(Refused::new(remote.profile(), "it is wrong".to_owned()));
+        locked.write(&content).expect("written");
+        drop(locked);
+        assert!(!remote.log_out().await.expect("no session"));
+        let used = remote.turn(async |_| Ok(())).await;
+        let Err(CommandError::NotAuthenticated { message, .. }) = used else { panic!("{used:?}") };
+        assert!(message.ends_with("The refusal was: it is wrong"), "{message}");
     }
 }
