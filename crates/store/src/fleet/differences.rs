@@ -34,7 +34,7 @@ pub struct EntryDifference {
 pub enum OwnerDifference {
     /// It gets a new owner.
     New {
-        /// The previous last owner; `None` for a new device.
+        /// The owner until then; `None` for a new device.
         from: Option<String>,
         /// The new owner.
         to: String,
@@ -161,7 +161,8 @@ fn owner(owners: &OwnersChange, now: UnixMs) -> Option<OwnerDifference> {
         let moves = removed.map(|period| (period.group_id.clone(), period.since)).collect();
         return Some(OwnerDifference::Cancelled { moves, stays_with: last.group_id.clone() });
     }
-    let from = owners.old.last().map(|period| period.group_id.clone());
+    // Not the last one of before, which may be the target of a planned move that is replaced.
+    let from = owners.ended().map(|(period, _)| period.group_id.clone());
     let since = Some(last.since).filter(|since| *since != now);
     Some(OwnerDifference::New { from, to: last.group_id.clone(), since })
 }
@@ -202,4 +203,42 @@ fn changed_aisle(compared: EntryDifference, old: &Aisle, new: &Aisle) -> EntryDi
         .value(&name("layer"), Some(old.layer), new.layer)
         .value(&name("enabled"), Some(old.enabled), new.enabled)
         .value(&name("broken"), Some(old.broken), new.broken)
+}
+
+#[cfg(test)]
+mod tests {
+    use kiosque_model::GroupNo;
+
+    use super::*;
+    use crate::fleet::ownership::Period;
+
+    fn periods(periods: &[(&str, i64)]) -> Vec<Period> {
+        let period = |&(id, since): &(&str, i64)| {
+            let group_no = GroupNo(i64::from(id.as_bytes()[0]));
+            Period { group_no, group_id: id.to_owned(), since: UnixMs(since) }
+        };
+        periods.iter().map(period).collect()
+    }
+
+    /// A planned move that is replaced has changed nothing: the device moves from its owner.
+    #[test]
+    fn a_device_moves_from_the_group_that_owns_it_until_then() {
+        for (old, new, moved) in [
+            (&[][..], &[("a", 0)][..], (None, "a", Some(0))),
+            (&[("a", 0)], &[("a", 0), ("b", 100)], (Some("a"), "b", None)),
+            (&[("a", 0), ("b", 900)], &[("a", 0), ("b", 100)], (Some("a"), "b", None)),
+            (&[("a", 0), ("b", 900)], &[("a", 0), ("c", 300)], (Some("a"), "c", Some(300))),
+            (
+                &[("a", 0), ("b", 900)],
+                &[("a", 0), ("b", 900), ("c", 901)],
+                (Some("b"), "c", Some(901)),
+            ),
+        ] {
+            let change = OwnersChange { old: periods(old), new: periods(new) };
+            let (from, to, since) = moved;
+            let (from, to) = (from.map(str::to_owned), to.to_owned());
+            let expected = OwnerDifference::New { from, to, since: since.map(UnixMs) };
+            assert_eq!(owner(&change, UnixMs(100)), Some(expected), "{old:?} to {new:?}");
+        }
+    }
 }
