@@ -276,12 +276,13 @@ impl Broker {
         let path = target.strip_prefix(GATEWAY_PREFIX).and_then(|path| path.strip_prefix('/'));
         let path = path.ok_or(Refusal::NotFound)?.to_owned();
         asked.keep_connection();
-        let _open = self.open_calls.begin(worker.group.clone());
-        let call = Call {
-            path,
-            body: asked.body()?.clone(),
-            headers: passed_headers(&asked.head.headers),
+        let body = match asked.body() {
+            // Whatever is sent to a call without a body is ignored (REQ-6).
+            Err(_) if !takes_body(asked.head.uri.path()) => Bytes::new(),
+            body => body?.clone(),
         };
+        let _open = self.open_calls.begin(worker.group.clone());
+        let call = Call { path, body, headers: passed_headers(&asked.head.headers) };
         let called = match self.filtered(&call, &worker).await? {
             Some(called) => called,
             None => self.call_or_wait(token, Lane::Group(worker.group), call).await?,
@@ -343,6 +344,10 @@ impl Broker {
             let _ = self.session.resume(None).await;
         }
     }
+}
+
+fn takes_body(path: &str) -> bool {
+    ENDPOINTS.iter().any(|known| known.route == path && known.request.is_some())
 }
 
 /// Waits for an answer of the session; a failure has the time that this took.

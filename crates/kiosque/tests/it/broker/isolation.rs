@@ -10,8 +10,8 @@ use kiosque_client::Request;
 use kiosque_contract::ENDPOINTS;
 use kiosque_model::Limits;
 use kiosque_testkit::{
-    CHANGES_PATH, DEVICES_PATH, FleetToml, LOGOUT_PATH, ORDERS_PATH, Reply, SWITCH_PATH,
-    TOKEN_PATH, TestServer, WAIT_MAX, post,
+    CHANGES_PATH, DEVICES_PATH, FleetToml, LOGOUT_PATH, ONLINE_PATH, ORDERS_PATH, Reply,
+    SWITCH_PATH, TOKEN_PATH, TestServer, WAIT_MAX, post,
 };
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -279,6 +279,19 @@ async fn a_field_that_is_given_twice_is_refused_as_by_the_server() {
         assert_eq!((reply.status, &reply.text), (200, &expected), "{path} {body}");
     }
     assert_eq!(worker.call(DEVICES_PATH, "{}").await.code(), 200);
+}
+
+/// REQ-6: a call that takes no body ignores one that cannot be read; any other one refuses it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_a_call_does_not_take_is_ignored() {
+    let server = server().await;
+    let local = broker(&server, |_| {}).await;
+    let mut worker = local.worker("north").await;
+    let too_large = "x".repeat(Limits::default().body_max_bytes + 1);
+    let plain = worker.call(ONLINE_PATH, "").await;
+    let ignored = worker.call(ONLINE_PATH, &too_large).await;
+    assert_eq!((ignored.code(), ignored.text), (200, plain.text));
+    assert_eq!(worker.call(DEVICES_PATH, &too_large).await.code(), 500);
 }
 
 /// ADDR-4: a page of a site may not read the status either, which has the names of the workers.
