@@ -46,7 +46,8 @@ pub fn check_hash(hash: &str) -> Result<(), InvalidHash> {
     let affordable = params.m_cost() <= 1 << 20 && params.t_cost() <= 16 && params.p_cost() <= 16;
     let complete = parsed.salt.is_some() && parsed.hash.is_some();
     let argon2id = parsed.algorithm == Algorithm::Argon2id.ident();
-    if argon2id && affordable && complete { Ok(()) } else { Err(InvalidHash) }
+    let known = parsed.version.is_none_or(|version| Version::try_from(version).is_ok());
+    if argon2id && known && affordable && complete { Ok(()) } else { Err(InvalidHash) }
 }
 
 /// Returns whether a password matches a hash; `false` for an unreadable hash.
@@ -109,5 +110,15 @@ mod tests {
             assert_eq!(compare(&mut memory, stored, password), Some(matches), "{stored}");
         }
         assert_eq!(compare(&mut memory, "no hash", "secret"), None);
+    }
+
+    #[test]
+    fn a_hash_that_is_accepted_can_be_compared() {
+        let versions = [("$v=19", true), ("$v=16", true), ("", true), ("$v=20", false)];
+        for (version, is_accepted) in versions {
+            let hash = UNMATCHABLE.replace("$v=19", version);
+            assert_eq!(check_hash(&hash).is_ok(), is_accepted, "{hash}");
+            assert_eq!(compare(&mut Vec::new(), &hash, "secret").is_some(), is_accepted, "{hash}");
+        }
     }
 }
