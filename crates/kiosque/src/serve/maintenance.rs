@@ -135,8 +135,7 @@ mod tests {
             let waits = tokio::time::timeout(Duration::ZERO, right_time(&store, &clock));
             assert!(waits.await.is_err(), "{off_ms}");
         }
-        let clock = Clock::Manual(Arc::new(right.0.into()));
-        assert_eq!(right_time(&store, &clock).await, right);
+        assert!(right_time(&store, &Clock::System).await >= right);
     }
 
     /// The first pass of a server with a clock two years ahead deletes one day of the trail, and
