@@ -4,7 +4,7 @@
 //! above their own:
 //!
 //! - always: fleets ([`FleetToml`]), a seeded generator ([`Rng`]), the soak switch ([`size`]),
-//!   waiting for conditions ([`wait_until`]), and statements ([`sql`]) for access that the store
+//!   waiting for conditions ([`wait_until`]), and statements ([`sql()`]) for access that the store
 //!   does not offer;
 //! - `store`: the location of a test's data on either engine (`TestData`), a store on it
 //!   (`TestStore`), and `entries` of fleets and orders;
