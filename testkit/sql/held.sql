@@ -1,3 +1,2 @@
--- For PostgreSQL: how many sessions sleep in a trigger of hold_move.sql, hold_dictionary.sql or
--- hold_boundary.sql.
+-- For PostgreSQL: how many sessions sleep in a trigger of hold_move.sql or hold_first.sql.
 select count(*) from pg_stat_activity where wait_event = 'PgSleep'

@@ -68,14 +68,16 @@ pub(crate) fn output(command: &mut Command) -> Result<Vec<u8>> {
 }
 
 /// Returns the paths of the files that git tracks or would track and that match these patterns, or
-/// of all; relative to the root. Those deleted since the last commit are left out.
+/// of all; relative to the root, sorted. Those deleted since the last commit are left out.
 pub(crate) fn files_of_git(patterns: &[&str]) -> Result<Vec<String>> {
     let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"];
     let listed = output(program("git")?.args(list).arg("--").args(patterns))?;
     let listed = String::from_utf8(listed).context("a path is no UTF-8")?;
     let root = root()?;
     let present = listed.split_terminator('\0').filter(|path| root.join(path).exists());
-    Ok(present.map(str::to_owned).collect())
+    let mut present: Vec<String> = present.map(str::to_owned).collect();
+    present.sort();
+    Ok(present)
 }
 
 /// Returns whether the command can be started and succeeds; its output is not shown.

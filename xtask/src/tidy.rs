@@ -114,7 +114,6 @@ fn files(root: &Path) -> Result<Vec<(String, String)>> {
             files.push((path, text));
         }
     }
-    files.sort();
     Ok(files)
 }
 

@@ -242,6 +242,21 @@ mod tests {
 
     use super::*;
 
+    /// A body that never ends.
+    struct Stalled;
+
+    impl Body for Stalled {
+        type Data = Bytes;
+        type Error = io::Error;
+
+        fn poll_frame(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+            Poll::Pending
+        }
+    }
+
     #[test]
     fn a_connection_that_ends_early_is_described_without_a_link() {
         let ended = "peer closed connection without sending TLS close_notify";
@@ -262,20 +277,6 @@ mod tests {
             "the answer has more than 1 bytes, the limit; request less, such as smaller pages or \
              fewer devices"
         );
-    }
-    /// A body that never ends.
-    struct Stalled;
-
-    impl Body for Stalled {
-        type Data = Bytes;
-        type Error = io::Error;
-
-        fn poll_frame(
-            self: Pin<&mut Self>,
-            _: &mut Context<'_>,
-        ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-            Poll::Pending
-        }
     }
 
     #[tokio::test]

@@ -242,19 +242,21 @@ impl OrderPage {
     }
 }
 
+/// The sequence number and the change number of an order.
+type OrderVersion = (i64, i64);
+
 /// A first page of orders, and the state at which it was read.
 #[derive(Debug)]
 struct CachedPage {
     state: PageState,
-    /// The sequence number and the change number of each order.
-    orders: Vec<(i64, i64)>,
+    orders: Vec<OrderVersion>,
     records: Arc<JsonRecords>,
 }
 
 impl CachedPage {
     /// Returns the record of an order that has not changed since: in a history, no two versions of
     /// an order have the same change number.
-    fn record(&self, state: &PageState, order: (i64, i64)) -> Option<&[u8]> {
+    fn record(&self, state: &PageState, order: OrderVersion) -> Option<&[u8]> {
         let at = self.orders.binary_search(&order).ok()?;
         self.records.get(at).filter(|_| self.state.history == state.history)
     }
@@ -265,8 +267,7 @@ struct PageRows {
     /// The page whose state the statement knew.
     cached: Option<Arc<CachedPage>>,
     state: Option<PageState>,
-    /// The sequence number and the change number of each order.
-    orders: Vec<(i64, i64)>,
+    orders: Vec<OrderVersion>,
     records: JsonRecords,
 }
 
@@ -275,9 +276,9 @@ impl PageRows {
         let (state, order): (_, Option<StoredOrder<'_>>) = row.read()?;
         self.state = Some(state);
         if let Some(order) = order {
-            let numbers = (order.seq, order.change_no);
-            let cached = self.cached.as_ref().and_then(|page| page.record(&state, numbers));
-            self.orders.push(numbers);
+            let version = (order.seq, order.change_no);
+            let cached = self.cached.as_ref().and_then(|page| page.record(&state, version));
+            self.orders.push(version);
             self.records.push_with(|json| match cached {
                 Some(record) => {
                     json.extend_from_slice(record);

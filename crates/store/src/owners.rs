@@ -67,14 +67,16 @@ impl Ownership {
     }
 }
 
-/// Returns a group, and the groups in which its current devices were active since a time: former
-/// owners, and groups that keep orders of a period that was replaced.
+/// Returns the groups with sales of the current devices of one group, or of all groups. To one
+/// group it adds those in which its devices were active since a time: former owners, and groups
+/// that keep orders of a period that was replaced.
 pub(crate) async fn with_earlier_groups(
     read: &Read<'_>,
-    group: GroupNo,
+    groups: Vec<GroupNo>,
     from: UnixMs,
     now: UnixMs,
 ) -> Result<Vec<GroupNo>, Error> {
+    let [group] = groups[..] else { return Ok(groups) };
     let of_group = [group.into(), now.into()];
     let devices: Vec<String> = read.all(&DEVICES_OF_GROUP, &of_group).await?;
     let devices = distinct(devices.iter().map(String::as_str));

@@ -73,7 +73,8 @@ pub struct Received {
     /// The groups to which the orders belong, as far as that was decided: the group in which an
     /// order is stored already, or the owner of its device at the start of the trade.
     pub groups: Vec<Option<GroupNo>>,
-    /// Whether the arrival of a part may be lost: its orders have none, and another is to be begun.
+    /// Whether the arrival of a part may be lost. Its orders have none then, and the caller begins
+    /// another one for later orders.
     pub lost_arrival: bool,
 }
 

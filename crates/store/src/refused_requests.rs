@@ -82,7 +82,8 @@ statements! {
             from refused_requests where share >= $from_share) ranked
         order by ranked.place, ranked.number desc limit 9223372036854775807 offset $kept)";
     /// Deletes old requests, up to the first one that is not old: the numbers are in the order of
-    /// storage. A request of a later day, from a clock that was ahead, holds up none.
+    /// storage. One that is more than two days later was stored by a clock that was ahead, and does
+    /// not keep the others.
     PURGE(until_ms, count) = "delete from refused_requests where number in (
         select number from refused_requests
         where number < coalesce((select number from refused_requests

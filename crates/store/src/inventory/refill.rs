@@ -93,12 +93,8 @@ async fn sales_of(
 ) -> Result<Sales, Error> {
     let mut sales = Sales::before(zone.day_of(now));
     let [first_day, last_day] = sales.days();
-    let mut groups = group_numbers(read, group).await?;
-    if group.is_some()
-        && let [group] = groups[..]
-    {
-        groups = with_earlier_groups(read, group, zone.start_of(first_day), now).await?;
-    }
+    let groups = group_numbers(read, group).await?;
+    let groups = with_earlier_groups(read, groups, zone.start_of(first_day), now).await?;
     let days = [first_day.into(), last_day.into()];
     read.each_of(&SALES, &numbers(groups), &days, |row| sales.add(row.read()?)).await?;
     Ok(sales)

@@ -24,13 +24,17 @@ fn archiving_that_is_killed_leaves_each_boundary_old_or_new() {
     let back: &[&str] = &["archive", "--before", "2026-01-02", "--yes"];
     for (args, old, new) in [(forward, 0, 2), (back, 2, 1)] {
         assert_eq!(by_archived(&node)[old], DEVICES);
-        server.sql(&sql("hold_boundary").replace("CODE", &codes[HELD_DEVICE])).unwrap();
+        let moves = format!(
+            "update of archived_seq on ledger for each row when (new.device_code = '{}')",
+            codes[HELD_DEVICE]
+        );
+        server.sql(&sql("hold_first").replace("CHANGE", &moves)).unwrap();
         let mut archive = node.spawn(args);
         wait_until("the database holds a boundary", || server.sql(&sql("held")).unwrap() == "1");
         archive.kill_9();
         server.sql(&sql("end_held")).unwrap();
         wait_until("its session ends", || server.sql(&sql("held")).unwrap() == "0");
-        server.sql(&sql("hold_boundary_no_more")).unwrap();
+        server.sql(&sql("hold_no_more")).unwrap();
         node.verified();
 
         let left = by_archived(&node);

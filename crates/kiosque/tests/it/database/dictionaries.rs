@@ -8,6 +8,8 @@ use kiosque_testkit::{ORDERS_CALL, sql, wait_until};
 use super::{UNHURRIED, create_data, node, order};
 
 const ORDERS: usize = 6_000;
+/// The change of a process that has trained a dictionary.
+const ADDS_DICTIONARY: &str = "insert on dictionaries for each row";
 
 /// An import is killed while it adds the dictionary that it has trained: the orders before are
 /// stored, and the next import trains one.
@@ -16,7 +18,7 @@ fn an_import_that_is_killed_as_it_trains_loses_nothing() {
     let server = Server::start(Durability::Full).unwrap();
     let node = node(&[&server]);
     create_data(&node);
-    server.sql(&sql("hold_dictionary")).unwrap();
+    server.sql(&sql("hold_first").replace("CHANGE", ADDS_DICTIONARY)).unwrap();
     let file: String = (0..ORDERS).map(|at| order("t", at)).collect();
     let file = node.file("orders.ndjson", file);
     let count = |name: &str| server.sql(&sql(name)).unwrap().parse::<usize>().unwrap();
@@ -43,7 +45,7 @@ fn a_server_that_stops_while_it_trains_waits_for_the_transaction() {
     let server = Server::start(Durability::Off).unwrap();
     let node = node(&[&server]);
     let key = create_data(&node);
-    server.sql(&sql("hold_dictionary")).unwrap();
+    server.sql(&sql("hold_first").replace("CHANGE", ADDS_DICTIONARY)).unwrap();
     let file: String = (0..ORDERS).map(|at| order("t", at)).collect();
     let file = node.file("orders.ndjson", file);
     let mut served = node.serve_with(&UNHURRIED);

@@ -66,7 +66,7 @@ pub(super) async fn of_groups(
     })
     .await?;
     let yesterday = zone.start_of(Day(zone.day_of(now).0 - 1));
-    let habits = habits(read, zone, groups, query).await?;
+    let habits = habits(read, zone, groups, now).await?;
     let mut attention = Attention::default();
     read.each_of(&LISTED_DEVICES, &rows, &[now.into(), yesterday.into()], |row| {
         let ListedRow { group_no, device_no, device_code, is_new, last_active_ms } = row.read()?;
@@ -90,16 +90,12 @@ async fn habits(
     read: &Read<'_>,
     zone: &Zone,
     groups: &[GroupNo],
-    query: &FleetSalesQuery,
+    now: UnixMs,
 ) -> Result<HashMap<DeviceNo, Habits>, Error> {
-    let today = zone.day_of(query.now);
+    let today = zone.day_of(now);
     let first_day = Habits::first_day(today);
-    let mut groups = groups.to_vec();
-    if query.group.is_some()
-        && let [group] = groups[..]
-    {
-        groups = with_earlier_groups(read, group, zone.start_of(first_day), query.now).await?;
-    }
+    let from = zone.start_of(first_day);
+    let groups = with_earlier_groups(read, groups.to_vec(), from, now).await?;
     let mut habits: HashMap<DeviceNo, Habits> = HashMap::new();
     read.each_of(&SALES, &numbers(groups), &[first_day.into(), today.into()], |row| {
         let SumsOfDay { day, device_block, sums, .. } = row.read()?;
