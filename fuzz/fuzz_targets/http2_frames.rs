@@ -29,7 +29,7 @@ fn window_of(mut bytes: &[u8]) -> u32 {
     while let [a, b, c, kind, _, _, _, _, _, rest @ ..] = bytes {
         let length = u32::from_be_bytes([0, *a, *b, *c]) as usize;
         let content = rest.get(..length).unwrap_or(rest);
-        if *kind == SETTINGS && length % 6 == 0 {
+        if *kind == SETTINGS && length.is_multiple_of(6) {
             for setting in content.chunks_exact(6) {
                 if setting.starts_with(&[0, 4]) {
                     window = u32::from_be_bytes([setting[2], setting[3], setting[4], setting[5]]);
