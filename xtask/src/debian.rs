@@ -77,8 +77,9 @@ const ZSTD_STRATEGIES: &str = "-DZSTD_EXCLUDE_GREEDY_BLOCK_COMPRESSOR \
     -DZSTD_EXCLUDE_LAZY_BLOCK_COMPRESSOR -DZSTD_EXCLUDE_LAZY2_BLOCK_COMPRESSOR \
     -DZSTD_EXCLUDE_BTLAZY2_BLOCK_COMPRESSOR -DZSTD_EXCLUDE_BTOPT_BLOCK_COMPRESSOR \
     -DZSTD_EXCLUDE_BTULTRA_BLOCK_COMPRESSOR";
-/// Relocations as a bitmap; see [`control::LOADER`]. A plain release build has them as a table,
-/// which takes 24 bytes for each and runs on older systems.
+/// Relocations as a bitmap, for which `deploy/debian/control` requires a loader that reads them:
+/// `dpkg-shlibdeps` only checks symbols. A plain release build has them as a table, which takes 24
+/// bytes for each and runs on older systems.
 const PACKED_RELOCATIONS: &str = "link-arg=-Wl,-z,pack-relative-relocs";
 
 /// Builds the program so that its bytes depend on as few directories of this machine as possible,
@@ -118,7 +119,7 @@ fn package(program_file: &Path, directory: &Path, compression: &str) -> Result<P
     let architecture = output(program("dpkg")?.arg("--print-architecture"))?;
     let architecture = String::from_utf8(architecture)?.trim().to_owned();
     let epoch = source_date()?;
-    control::write(&tree, &architecture, &epoch)?;
+    control::write(&tree, &epoch)?;
     let name = format!("kiosque_{}_{architecture}.deb", control::VERSION);
     let package = directory.join(name);
     let mut build = program("dpkg-deb")?;
