@@ -41,25 +41,17 @@ pub(crate) fn check(files: &[(String, String)], sources: &[Source]) -> Vec<Viola
 fn declared<'a>(page: &'a str, wrong: &mut Vec<Violation>) -> BTreeMap<&'a str, usize> {
     let mut declared = BTreeMap::new();
     for (line, text) in (1..).zip(page.lines()) {
-        let start = text.trim_start_matches([' ', '-', '*', '#']);
-        let (anchor, start) = match start.strip_prefix("<a id=\"") {
-            Some(rest) => rest.split_once("\"></a>").unwrap_or(("", rest)),
-            None => ("", &text[text.find("**").unwrap_or(text.len())..]),
-        };
-        let at_start = text
-            .find("**")
-            .is_some_and(|at| !anchor.is_empty() || text[..at].chars().all(|c| " -#".contains(c)));
+        let start = text.trim_start_matches([' ', '-', '#']);
+        let anchored = start.strip_prefix("<a id=\"").and_then(|rest| rest.split_once("\"></a>"));
+        let (anchor, start) = anchored.unwrap_or(("", start));
         let bold = start.strip_prefix("**").and_then(|rest| rest.split_once("**"));
-        let Some((rule, _)) = bold.filter(|(rule, _)| at_start && is_rule(rule)) else { continue };
+        let Some((rule, _)) = bold.filter(|(rule, _)| is_rule(rule)) else { continue };
         if anchor != rule {
             wrong.push(Violation::new(PAGE, line, format!("{rule} has no anchor of its name")));
         }
         if let Some(first) = declared.insert(rule, line) {
-            wrong.push(Violation::new(
-                PAGE,
-                line,
-                format!("{rule} is declared in line {first}, too"),
-            ));
+            let what = format!("{rule} is declared in line {first}, too");
+            wrong.push(Violation::new(PAGE, line, what));
         }
     }
     declared
