@@ -9,23 +9,21 @@ use std::process::{Child, ChildStdout, Stdio};
 
 use anyhow::{Context, Result};
 
+use crate::openapi::DOCUMENTS;
 use crate::packages;
-use crate::process::{cargo, output, program, root, run as run_command, target};
+use crate::process::{cargo, program, root, run as run_command, target};
 
 /// The generator of Python clients, and the checker of the types of the code that uses them.
 const PYTHON_PACKAGES: [&str; 2] = ["openapi-python-client==0.29.1", "mypy==1.18.2"];
 /// The packages of the clients that the generator creates from the documents. It warns about bodies
 /// of lines, which the operator's document has in addition to JSON bodies.
 const PYTHON_CLIENTS: [(&str, &str, &[&str]); 2] = [
-    ("kiosque", "kiosque_client", &["--fail-on-warning"]),
-    ("operator", "kiosque_operator_client", &[]),
+    (DOCUMENTS[0].0, "kiosque_client", &["--fail-on-warning"]),
+    (DOCUMENTS[1].0, "kiosque_operator_client", &[]),
 ];
 /// The generator of TypeScript types, a client that uses them, and the compiler.
 const NPM_PACKAGES: [&str; 3] =
     ["openapi-typescript@7.13.0", "openapi-fetch@0.17.0", "typescript@5.9.3"];
-
-/// The documents, with the arguments of the program that print them.
-const DOCUMENTS: [(&str, &[&str]); 2] = [("kiosque", &[]), ("operator", &["--operator"])];
 
 /// Generates the clients, compiles them and uses them.
 pub(crate) fn run() -> Result<()> {
@@ -39,10 +37,6 @@ pub(crate) fn run() -> Result<()> {
         fs::remove_dir_all(&data)?;
     }
     let demo = Demo::start(&kiosque, &data)?;
-    for (name, arguments) in DOCUMENTS {
-        let document = output(program(&kiosque)?.arg("openapi").args(arguments))?;
-        fs::write(directory.join(name).with_extension("json"), document)?;
-    }
     python(&directory, &demo)?;
     typescript(&directory, &demo)
 }
@@ -103,7 +97,7 @@ fn python(directory: &Path, demo: &Demo) -> Result<()> {
     for (document, package, more) in PYTHON_CLIENTS {
         let mut generate = program(tools.join("bin/openapi-python-client"))?;
         generate.args(["generate", "--overwrite", "--meta", "none"]).args(more).env("PATH", &path);
-        generate.arg("--path").arg(directory.join(document).with_extension("json"));
+        generate.args(["--path", document]);
         run_command(generate.arg("--output-path").arg(clients.join(package)))?;
     }
     let script = root()?.join("xtask/clients/use_client.py");
@@ -118,10 +112,9 @@ fn python(directory: &Path, demo: &Demo) -> Result<()> {
 fn typescript(directory: &Path, demo: &Demo) -> Result<()> {
     let tools = npm_packages(directory.join("typescript"), &NPM_PACKAGES)?;
     let bin = tools.join("node_modules/.bin");
-    for (document, _) in DOCUMENTS {
+    for ((document, _), types) in DOCUMENTS.into_iter().zip(["kiosque.d.ts", "operator.d.ts"]) {
         let mut generate = program(bin.join("openapi-typescript"))?;
-        generate.arg(directory.join(document).with_extension("json"));
-        run_command(generate.arg("--output").arg(tools.join(document).with_extension("d.ts")))?;
+        run_command(generate.args([document, "--output"]).arg(tools.join(types)))?;
     }
     for file in ["use_client.ts", "tsconfig.json"] {
         fs::copy(root()?.join("xtask/clients").join(file), tools.join(file))?;

@@ -8,7 +8,7 @@ use anyhow::Result;
 use crate::process::{cargo, output, root};
 
 /// Each document, and the arguments of the program that print it.
-const DOCUMENTS: [(&str, &[&str]); 2] = [
+pub(crate) const DOCUMENTS: [(&str, &[&str]); 2] = [
     ("docs/openapi.json", &["openapi"]),
     ("docs/openapi-operator.json", &["openapi", "--operator"]),
 ];
