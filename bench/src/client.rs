@@ -7,12 +7,13 @@ use std::sync::Arc;
 use anyhow::{Context, bail, ensure};
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST, SET_COOKIE};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use kiosque_contract::TOKEN_HEADER;
+use kiosque_testkit::ORDERS_CALL;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use serde::Serialize;
@@ -25,13 +26,17 @@ const HTTP2: &[u8] = b"h2";
 /// The receive buffer of a connection that does not read.
 const SMALL_BUFFER: u32 = 4 << 10;
 
+/// The beginning of a success, of a business refusal, and what says that nothing was rejected.
+const SUCCESS: &[u8] = b"\"code\":200,";
+const REFUSED: &[u8] = b"\"code\":-1,";
+const ALL_TAKEN: &[u8] = b"\"rejectedCount\":0";
+
 /// A request, ready to be sent as often as needed.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
-    uri: Uri,
-    headers: HeaderMap,
-    body: Bytes,
-    is_good: fn(&[u8]) -> bool,
+    request: Request<Full<Bytes>>,
+    /// A good answer has this in its body.
+    expected: &'static [u8],
 }
 
 impl Call {
@@ -45,19 +50,29 @@ impl Call {
         body: &impl Serialize,
     ) -> anyhow::Result<Call> {
         let path = format!("{}/{path}", kiosque_contract::GATEWAY_PREFIX);
-        let call = Call::of(&path, serde_json::to_vec(body)?, says_success)?;
+        let call = Call::of(&path, serde_json::to_vec(body)?, SUCCESS)?;
         match token {
             Some(token) => call.with(TOKEN_HEADER, token),
             None => Ok(call),
         }
     }
 
-    fn of(path: &str, body: Vec<u8>, is_good: fn(&[u8]) -> bool) -> anyhow::Result<Call> {
-        Ok(Call { uri: path.parse()?, headers: HeaderMap::new(), body: body.into(), is_good })
+    fn of(path: &str, body: Vec<u8>, expected: &'static [u8]) -> anyhow::Result<Call> {
+        let request = Request::builder()
+            .method(if body.is_empty() { Method::GET } else { Method::POST })
+            .uri(path)
+            .header(HOST, "localhost")
+            .header(CONTENT_TYPE, "application/json")
+            .body(Full::from(body))?;
+        Ok(Call { request, expected })
     }
 
-    fn with(mut self, name: &'static str, value: &str) -> anyhow::Result<Call> {
-        self.headers.insert(name, HeaderValue::from_str(value)?);
+    /// Returns the call with another header.
+    ///
+    /// # Errors
+    /// The value is invalid.
+    pub(crate) fn with(mut self, name: &'static str, value: &str) -> anyhow::Result<Call> {
+        self.request.headers_mut().insert(name, HeaderValue::from_str(value)?);
         Ok(self)
     }
 
@@ -66,19 +81,15 @@ impl Call {
     /// # Errors
     /// Like [`Call::new`].
     pub(crate) fn refused(path: &str, token: &str, body: &impl Serialize) -> anyhow::Result<Call> {
-        Ok(Call { is_good: says_refused, ..Call::new(path, Some(token), body)? })
+        Ok(Call { expected: REFUSED, ..Call::new(path, Some(token), body)? })
     }
 
     /// A page of the console, for the holder of a session's cookie.
     ///
     /// # Errors
     /// The path or the cookie is invalid.
-    pub(crate) fn page(path: &str, cookie: &str, coding: Option<&str>) -> anyhow::Result<Call> {
-        let call = Call::of(path, Vec::new(), says_anything)?.with("cookie", cookie)?;
-        match coding {
-            Some(coding) => call.with("accept-encoding", coding),
-            None => Ok(call),
-        }
+    pub(crate) fn page(path: &str, cookie: &str) -> anyhow::Result<Call> {
+        Call::of(path, Vec::new(), b"")?.with("cookie", cookie)
     }
 
     /// The metrics of the operator's listener.
@@ -86,7 +97,7 @@ impl Call {
     /// # Errors
     /// None: the path is valid.
     pub(crate) fn metrics() -> anyhow::Result<Call> {
-        Call::of("/metrics", Vec::new(), says_anything)
+        Call::of("/metrics", Vec::new(), b"")
     }
 
     /// Returns orders for the operator's listener, all of which must be accepted.
@@ -94,7 +105,7 @@ impl Call {
     /// # Errors
     /// When the key cannot travel.
     pub(crate) fn orders(key: &str, lines: Vec<u8>) -> anyhow::Result<Call> {
-        Call::lines("/operator/v1/orders", key, lines)
+        Call::lines(ORDERS_CALL, key, lines)
     }
 
     /// Returns heartbeats for the operator's listener, all of which must be accepted.
@@ -106,20 +117,7 @@ impl Call {
     }
 
     fn lines(path: &str, key: &str, lines: Vec<u8>) -> anyhow::Result<Call> {
-        Call::of(path, lines, says_all_taken)?.with("authorization", &format!("Bearer {key}"))
-    }
-
-    fn request(&self, uri: Uri) -> anyhow::Result<Request<Full<Bytes>>> {
-        let method = if self.body.is_empty() { Method::GET } else { Method::POST };
-        let mut request = Request::builder()
-            .method(method)
-            .uri(uri)
-            .header(HOST, HeaderValue::from_static("localhost"))
-            .header(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        for (name, value) in &self.headers {
-            request = request.header(name, value.clone());
-        }
-        Ok(request.body(Full::new(self.body.clone()))?)
+        Call::of(path, lines, ALL_TAKEN)?.with("authorization", &format!("Bearer {key}"))
     }
 }
 
@@ -163,7 +161,7 @@ impl Client {
     /// # Errors
     /// When the sign-in fails.
     pub(crate) async fn sign_in(&self, key: &str) -> anyhow::Result<String> {
-        let form = Call::of("/console/login", format!("key={key}").into_bytes(), says_anything)?;
+        let form = Call::of("/console/login", format!("key={key}").into_bytes(), b"")?;
         let form = form.with("sec-fetch-site", "same-origin")?;
         let answer = self.connect().await?.send(&form).await?;
         ensure!(answer.status() == StatusCode::SEE_OTHER, "sign-in: HTTP {}", answer.status());
@@ -220,15 +218,16 @@ pub(crate) enum Connection {
 
 impl Connection {
     async fn send(&mut self, call: &Call) -> anyhow::Result<Response<Incoming>> {
+        let mut request = call.request.clone();
         Ok(match self {
             Connection::Http1(sender) => {
                 sender.ready().await?;
-                sender.send_request(call.request(call.uri.clone())?).await?
+                sender.send_request(request).await?
             }
             Connection::Http2(sender) => {
-                let absolute = format!("https://localhost{}", call.uri).parse()?;
+                *request.uri_mut() = format!("https://localhost{}", request.uri()).parse()?;
                 sender.ready().await?;
-                sender.send_request(call.request(absolute)?).await?
+                sender.send_request(request).await?
             }
         })
     }
@@ -241,9 +240,9 @@ impl Connection {
         let answer = self.send(call).await?;
         let status = answer.status();
         let body = answer.into_body().collect().await?.to_bytes();
-        if status != StatusCode::OK || !(call.is_good)(&body) {
+        if status != StatusCode::OK || !contains(&body, call.expected) {
             let head: String = String::from_utf8_lossy(&body).chars().take(300).collect();
-            bail!("{} was answered with HTTP {status}: {head}", call.uri);
+            bail!("{} was answered with HTTP {status}: {head}", call.request.uri());
         }
         Ok(body)
     }
@@ -255,7 +254,8 @@ impl Connection {
     /// The connection breaks, or the answer is not HTTP 200.
     pub(crate) async fn begin(mut self, call: &Call) -> anyhow::Result<Response<Incoming>> {
         let answer = self.send(call).await?;
-        ensure!(answer.status() == StatusCode::OK, "{}: HTTP {}", call.uri, answer.status());
+        let uri = call.request.uri();
+        ensure!(answer.status() == StatusCode::OK, "{uri}: HTTP {}", answer.status());
         Ok(answer)
     }
 
@@ -266,7 +266,7 @@ impl Connection {
     pub(crate) async fn ask<T: DeserializeOwned>(&mut self, call: &Call) -> anyhow::Result<T> {
         let body = self.post(call).await?;
         let answer: kiosque_contract::Envelope<T> = serde_json::from_slice(&body)
-            .with_context(|| format!("{} was answered in another shape", call.uri))?;
+            .with_context(|| format!("{} was answered in another shape", call.request.uri()))?;
         Ok(answer.data)
     }
 
@@ -279,28 +279,8 @@ impl Connection {
     }
 }
 
-/// Returns whether an answer says that nothing was rejected.
-fn says_all_taken(body: &[u8]) -> bool {
-    let needle = br#""rejectedCount":0"#;
-    body.windows(needle.len()).any(|part| part == needle)
-}
-
-/// Returns whether the body begins with `"code":200`, its first field.
-fn says_success(body: &[u8]) -> bool {
-    says_code(body, b"\"code\":200,")
-}
-
-/// Returns whether the body is a business refusal.
-fn says_refused(body: &[u8]) -> bool {
-    says_code(body, b"\"code\":-1,")
-}
-
-fn says_anything(_: &[u8]) -> bool {
-    true
-}
-
-fn says_code(body: &[u8], field: &[u8]) -> bool {
-    body.windows(field.len()).take(64).any(|part| part == field)
+fn contains(body: &[u8], text: &[u8]) -> bool {
+    text.is_empty() || body.windows(text.len()).any(|part| part == text)
 }
 
 #[cfg(test)]
@@ -309,11 +289,11 @@ mod tests {
 
     #[test]
     fn only_code_200_is_a_success() {
-        assert!(says_success(br#"{"code":200,"msg":"success","enMsg":null,"data":null}"#));
+        assert!(contains(br#"{"code":200,"msg":"success","enMsg":null,"data":null}"#, SUCCESS));
         for refused in
             [&br#"{"code":-4,"msg":"200"}"#[..], br#"{"code":2000,"msg":""}"#, b"", b"<html>"]
         {
-            assert!(!says_success(refused));
+            assert!(!contains(refused, SUCCESS));
         }
     }
 }

@@ -104,7 +104,7 @@ struct Users<'a> {
 impl Users<'_> {
     /// Opens pages at the pace of [`PEOPLE`], while orders arrive.
     async fn open(&mut self, pages: &Pages, span: Duration) -> anyhow::Result<LoadResult> {
-        let calls = pages.paths.iter().map(|path| Call::page(path, &self.cookie, None));
+        let calls = pages.paths.iter().map(|path| Call::page(path, &self.cookie));
         let workload = Workload::shared(PEOPLE, calls.collect::<anyhow::Result<_>>()?);
         let connections = self.client.connect_all(PEOPLE).await?;
         let opening = load::run(connections, &workload, span, Pace::Steady(PAGES_PER_SECOND));
@@ -131,9 +131,10 @@ impl Users<'_> {
         let mut connection = self.client.connect().await?;
         let path = pages.paths.first().context("no page")?;
         let mut rows = Vec::new();
-        for (coding, name, aim) in [(None, "size", PAGE_AIM), (Some("zstd"), "sent size", SENT_AIM)]
+        for (coding, name, aim) in [("identity", "size", PAGE_AIM), ("zstd", "sent size", SENT_AIM)]
         {
-            let body = connection.post(&Call::page(path, &self.cookie, coding)?).await?;
+            let page = Call::page(path, &self.cookie)?.with("accept-encoding", coding)?;
+            let body = connection.post(&page).await?;
             let name = format!("{name} of console, {}", pages.name);
             let bytes = Spread::of([measure::count(body.len())]);
             rows.push(Row::about(name, bytes, " bytes", Some(aim)));

@@ -60,7 +60,7 @@ pub(super) fn loads(
     let token = Some(tokens.a.as_str());
     let any = |path: &str| Call::new(path, token, &json!({}));
     let pages = |paths: &[&str]| {
-        let page = |path: &&str| Call::page(path, &tokens.console, None);
+        let page = |path: &&str| Call::page(path, &tokens.console);
         paths.iter().map(page).collect::<anyhow::Result<Vec<_>>>()
     };
     let years = DashboardFilter {
