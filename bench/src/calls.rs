@@ -43,14 +43,6 @@ pub(crate) async fn log_in(
     Ok(session.access_token)
 }
 
-/// A login of the first account that does nothing but log in.
-///
-/// # Errors
-/// The body cannot be serialized as JSON.
-pub(crate) fn first_login() -> anyhow::Result<Call> {
-    login(&fleet::caller(0))
-}
-
 /// Live sessions: the token of each group's reader.
 pub(crate) struct Sessions {
     tokens: Vec<String>,

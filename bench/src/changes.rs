@@ -8,7 +8,7 @@ use kiosque_contract::endpoint::OrderChanges;
 use kiosque_contract::{Endpoint, OrderChangesRequest};
 use tokio::task::JoinSet;
 
-use crate::calls::{self, Sessions};
+use crate::calls::Sessions;
 use crate::client::{Call, Client, Connection};
 use crate::fleet::group_of;
 use crate::ingest;
@@ -201,7 +201,7 @@ impl Bench<'_> {
             std::fs::write(&file, line)?;
             let (kiosque, file) = (kiosque.clone(), file.clone());
             let import = move || kiosque.run(&["import", "orders"], &file);
-            tokio::task::spawn_blocking(import).await??;
+            tokio::task::spawn_blocking(import).await?;
             Ok(Instant::now())
         };
         let effort = self.effort;
@@ -213,11 +213,11 @@ impl Bench<'_> {
     /// Orders accepted by another node of the same database.
     async fn of_another_node(&mut self) -> anyhow::Result<Row> {
         let node = self.kiosque.another_node()?;
-        let server = node.serve_ready(&calls::first_login()?).await?;
+        let mut server = node.serve_ready()?;
         let own = std::mem::replace(&mut self.operator, server.operator()?);
         let rounds = self.stream_to(SLOW_CHANGES).await?;
         self.operator = own;
-        server.process.stop()?;
+        server.process.stop();
         Ok(Row::new("change that another node takes").p99_of(&rounds, Some(SLOW_AIM)))
     }
 
@@ -260,13 +260,13 @@ pub(crate) async fn run(run: &Run<'_>, input: &Input) -> anyhow::Result<Vec<Row>
     ensure!(size.groups >= 2, "--groups: at least 2");
     let kiosque = run.kiosque(input.dir.join("data-changes"));
     kiosque.begin_with(&input.fleet)?;
-    let server = kiosque.serve_ready(&calls::first_login()?).await?;
+    let server = kiosque.serve_ready()?;
     let integrators = server.client()?;
     let mut bench = Bench {
         kiosque: &kiosque,
         size,
         effort: &run.options.effort,
-        key: kiosque.operator_key("orders")?,
+        key: kiosque.operator_key("orders"),
         sessions: Sessions::open(&integrators, size, 1).await?,
         integrators,
         operator: server.operator()?,

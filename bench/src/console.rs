@@ -17,7 +17,7 @@ use crate::orders::order_of_now;
 use crate::report::{Aim, Row};
 use crate::run::Run;
 use crate::spread::Spread;
-use crate::{calls, imports, measure};
+use crate::{imports, measure};
 
 /// The number of users of the console; each opens a page about once a second.
 pub(crate) const PEOPLE: usize = 20;
@@ -69,8 +69,8 @@ pub(crate) async fn run(run: &Run<'_>, input: &Input) -> anyhow::Result<Vec<Row>
     let kiosque = run.kiosque(input.dir.join("data-console"));
     let imported = imports::alone(&kiosque, input)?;
     run.engine.settle()?;
-    let key = kiosque.operator_key("read,orders,activity")?;
-    let server = kiosque.serve_ready(&calls::first_login()?).await?;
+    let key = kiosque.operator_key("read,orders,activity");
+    let server = kiosque.serve_ready()?;
     let client = server.operator()?;
     let cookie = client.sign_in(&key).await?;
     let mut users = Users { client: &client, cookie, key: &key, size, sold: 0 };

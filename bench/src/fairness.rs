@@ -6,6 +6,7 @@ pub(crate) mod data;
 mod neighbor;
 mod probe;
 
+use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -13,9 +14,8 @@ use std::time::Duration;
 use anyhow::Context;
 use kiosque_contract::Endpoint;
 use kiosque_contract::endpoint::QueryOrderList;
+use kiosque_testkit::Served;
 
-use crate::calls::login;
-use crate::child::Process;
 use crate::client::{Client, Connection};
 use crate::kiosque::{Kiosque, Server};
 use crate::load::{self, LoadResult, Pace, Workload};
@@ -81,10 +81,10 @@ pub(crate) async fn run(run: &Run<'_>) -> anyhow::Result<Vec<Row>> {
     let kiosque = run.kiosque(run.dir.join("data-fairness"));
     eprintln!("applying {} devices, importing {} orders", size.devices(), size.orders());
     kiosque.begin_with(&files.fleet)?;
-    kiosque.run(&["import", "orders"], &files.orders)?;
+    kiosque.run(&["import", "orders"], &files.orders);
     run.engine.settle()?;
-    let key = kiosque.operator_key("orders,activity,read")?;
-    let server = kiosque.serve_ready(&login("b")?).await?;
+    let key = kiosque.operator_key("orders,activity,read");
+    let server = kiosque.serve_ready()?;
     let client = server.client()?;
     let operator = server.operator()?;
     let cookie = operator.sign_in(&key).await?;
@@ -135,7 +135,7 @@ impl Subject<'_> {
         let busy = busy_processes()?;
         let (readers, control) = measured(readers).await?;
         drop(busy);
-        let idle = measure::memory(self.server.process.child.id())?.current;
+        let idle = measure::memory(self.server.process.process())?.current;
         let neighbor = Neighbor::start(load, self.kiosque, &self.client, self.size);
         tokio::time::sleep(SETTLE).await;
         let (_, during) = measured(readers).await?;
@@ -147,7 +147,7 @@ impl Subject<'_> {
             probe::ask(&self.client, dashboards, span),
             probe::ask(operator, of_operator, span)
         )?;
-        let memory = measure::memory(self.server.process.child.id())?.current - idle;
+        let memory = measure::memory(self.server.process.process())?.current - idle;
         let answered = neighbor.stop()?;
         Ok(During { alone, control, pages: during, dashboards, operator, answered, memory })
     }
@@ -155,10 +155,12 @@ impl Subject<'_> {
 
 /// Starts a process for each core that only computes: a neighbor with an equal share of the
 /// machine, but not of the server.
-fn busy_processes() -> anyhow::Result<Vec<Process>> {
+fn busy_processes() -> anyhow::Result<Vec<Served>> {
     let cores = thread::available_parallelism()?.get();
-    let busy = || Process::start(Command::new("sh").args(["-c", "while :; do :; done"]));
-    std::iter::repeat_with(busy).take(cores).collect()
+    let mut compute = Command::new("sh");
+    compute.args(["-c", "while :; do :; done"]);
+    let busy = || Served::spawn(&mut compute, Path::new(""));
+    Ok(std::iter::repeat_with(busy).take(cores).collect())
 }
 
 /// Order pages at a steady pace.

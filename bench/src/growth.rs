@@ -7,13 +7,14 @@ mod scenario;
 
 use anyhow::Context;
 
-use crate::calls::{log_in, login};
+use crate::calls::log_in;
 use crate::fairness::data::{device_code, order_list};
+use crate::limit::Limit;
 use crate::load::Workload;
 use crate::measure;
 use crate::orders::LAST_TRADE;
 use crate::report::{Aim, Row};
-use crate::rounds::{self, Against, Measured, Sample, Scenario, Sending};
+use crate::rounds::{self, Against, Measured, Sample, Scenario};
 use crate::run::Run;
 use crate::slope;
 use crate::spread::Spread;
@@ -35,12 +36,12 @@ pub(crate) async fn run(run: &Run<'_>) -> anyhow::Result<Vec<Row>> {
     let kiosque = run.kiosque(run.dir.join("data-growth"));
     eprintln!("applying {}, importing {}", files.fleet.display(), files.orders.display());
     kiosque.begin_with(&files.fleet)?;
-    kiosque.run(&["import", "orders"], &files.orders)?;
+    kiosque.run(&["import", "orders"], &files.orders);
     run.engine.settle()?;
-    let server = kiosque.serve_ready(&login(BUSY)?).await?;
+    let server = kiosque.serve_ready()?;
     let client = server.client()?;
     let subject =
-        Subject { client: &client, pid: server.process.child.id(), engine: Some(&run.engine) };
+        Subject { client: &client, pid: server.process.process(), engine: Some(&run.engine) };
     let mut rows = reads(run, &subject, &groups).await?;
     rows.extend(busy_device(run, &subject, groups.last().context("no group")?).await?);
     kiosque.discard(server)?;
@@ -65,7 +66,7 @@ async fn reads(run: &Run<'_>, subject: &Subject<'_>, groups: &[Group]) -> anyhow
     }
     let dir = run.dir.join("limit");
     let first = scenarios.first().context("no scenario")?;
-    let Sending { limit, .. } = Sending::start(subject.client, first.workload(), &dir).await?;
+    let limit = Limit::like(subject.client, first.workload(), &dir).await?;
     let effort = &run.options.effort;
     let measured = rounds::measure(subject, &limit, &dir, &scenarios, effort).await?;
     let mut rows = rounds::rows(&scenarios, &measured);

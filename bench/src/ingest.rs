@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use tokio::runtime::{self, Runtime};
 
-use crate::calls::{self, Sessions};
+use crate::calls::Sessions;
 use crate::client::{Call, Client};
 use crate::input::Input;
 use crate::kiosque::Server;
@@ -62,10 +62,10 @@ pub(crate) async fn run(run: &Run<'_>, input: &Input) -> anyhow::Result<Vec<Row>
     let effort = &run.options.effort;
     let kiosque = run.kiosque(input.dir.join("data-ingest"));
     kiosque.begin_with(&input.fleet)?;
-    kiosque.run(&["import", "rates"], &input.rates)?;
-    let key = kiosque.operator_key("orders")?;
+    kiosque.run(&["import", "rates"], &input.rates);
+    let key = kiosque.operator_key("orders");
     let mut unsent = Unsent(BufReader::new(File::open(&input.orders)?).lines());
-    let server = kiosque.serve_ready(&calls::first_login()?).await?;
+    let server = kiosque.serve_ready()?;
     let operator = server.operator()?;
     let mut rows = Vec::new();
     for (batch, at_a_time, orders, aim) in BATCHES {

@@ -1,14 +1,14 @@
 //! The measured program: its commands, and its server as a process.
 
-use std::fs::{self, File};
-use std::net::SocketAddr;
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
+use kiosque_testkit::{Ran, Served};
 
-use crate::child::{Process, free_address};
 use crate::client::{Call, Client};
 use crate::engine::Engine;
 
@@ -20,20 +20,17 @@ const START_WAIT_MAX: Duration = Duration::from_secs(60);
 pub(crate) struct Kiosque {
     program: PathBuf,
     data: PathBuf,
-    log: PathBuf,
     engine: Engine,
     /// The name of its database, if it has one.
     database: String,
 }
 
 impl Kiosque {
-    /// Returns the program with the data directory `data`; its output goes to a log file next to
-    /// it.
+    /// Returns the program with the data directory `data`.
     pub(crate) fn new(program: &Path, data: PathBuf, engine: &Engine) -> Kiosque {
         let name = data.file_name().map(|name| name.to_string_lossy().replace('-', "_"));
         Kiosque {
             program: program.to_owned(),
-            log: data.with_extension("log"),
             data,
             engine: engine.clone(),
             database: name.unwrap_or_default(),
@@ -47,7 +44,7 @@ impl Kiosque {
     pub(crate) fn another_node(&self) -> anyhow::Result<Kiosque> {
         let data = self.data.with_extension("node");
         fs::create_dir_all(&data)?;
-        Ok(Kiosque { log: data.with_extension("node.log"), data, ..self.clone() })
+        Ok(Kiosque { data, ..self.clone() })
     }
 
     /// Whether there is data already.
@@ -67,41 +64,31 @@ impl Kiosque {
     /// Replaces the data with a fleet.
     ///
     /// # Errors
-    /// The data cannot be removed, or the command fails.
+    /// The data cannot be removed.
     pub(crate) fn begin_with(&self, fleet: &Path) -> anyhow::Result<()> {
         self.clear()?;
-        self.run(&["apply"], fleet)
+        self.run(&["apply"], fleet);
+        Ok(())
     }
 
     /// Stops a server of the data, and throws the data away.
     ///
     /// # Errors
-    /// The server does not end in time, or the data cannot be removed.
-    pub(crate) fn discard(&self, server: Server) -> anyhow::Result<()> {
-        server.process.stop()?;
+    /// The data cannot be removed.
+    pub(crate) fn discard(&self, mut server: Server) -> anyhow::Result<()> {
+        server.process.stop();
         self.clear()
     }
 
-    /// Runs a command with a file, such as `import orders`, to its end.
-    ///
-    /// # Errors
-    /// When the command fails.
-    pub(crate) fn run(&self, words: &[&str], file: &Path) -> anyhow::Result<()> {
-        let status = Process::start(self.command(words)?.arg(file))?.child.wait()?;
-        let command = words.join(" ");
-        ensure!(status.success(), "kiosque {command}: {status}; see {}", self.log.display());
-        Ok(())
+    /// Runs a command with a file, such as `import orders`, to its end, with success.
+    pub(crate) fn run(&self, words: &[&str], file: &Path) {
+        Ran::of(self.command(words).arg(file)).success();
     }
 
     /// Creates an operator's key with these rights, separated by commas.
-    ///
-    /// # Errors
-    /// When the command fails.
-    pub(crate) fn operator_key(&self, rights: &str) -> anyhow::Result<String> {
+    pub(crate) fn operator_key(&self, rights: &str) -> String {
         let words = ["operator-key", "create", "bench", "--may", rights];
-        let output = self.command(&words)?.stdout(Stdio::piped()).output()?;
-        ensure!(output.status.success(), "operator-key: see {}", self.log.display());
-        Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+        Ran::of(&mut self.command(&words)).success().stdout.trim().to_owned()
     }
 
     /// Returns a path for a file next to the data.
@@ -120,47 +107,45 @@ impl Kiosque {
         Ok(fs::metadata(self.data.join("kiosque.db"))?.len())
     }
 
-    /// Starts the server, and returns it when it has answered `call`.
+    /// Starts the server, and returns it when it listens.
     ///
     /// # Errors
-    /// There is no good answer in time.
-    pub(crate) async fn serve_ready(&self, call: &Call) -> anyhow::Result<Server> {
+    /// No address is left.
+    pub(crate) fn serve_ready(&self) -> anyhow::Result<Server> {
         let mut server = self.serve()?;
-        server.first_answer(call).await?;
+        server.process.wait_for_address();
         Ok(server)
     }
 
     /// Starts the server on a free address; [`Server::first_answer`] waits until it answers.
     ///
     /// # Errors
-    /// When it does not start.
+    /// No address is left.
     pub(crate) fn serve(&self) -> anyhow::Result<Server> {
         let (address, operator) = (free_address()?, free_address()?);
         let (listen, operator_listen) = (address.to_string(), operator.to_string());
         let words = ["serve", "--listen", &listen, "--operator-listen", &operator_listen];
-        let mut command = self.command(&words)?;
-        let started = Instant::now();
-        let process = Process::start(&mut command)?;
+        let mut command = self.command(&words);
         let cert = self.data.join("tls").join("cert.pem");
+        let started = Instant::now();
+        let process = Served::spawn(&mut command, &cert);
         Ok(Server { process, address, operator, cert, started })
     }
 
-    fn command(&self, words: &[&str]) -> anyhow::Result<Command> {
-        let log = File::options().create(true).append(true).open(&self.log)?;
+    fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(words).arg("--data").arg(&self.data);
+        command.args(words).arg("--data").arg(&self.data).stdin(Stdio::null());
         if let Some(address) = self.engine.address(&self.database) {
             command.arg("--store").arg(address);
         }
-        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
-        Ok(command)
+        command
     }
 }
 
 /// A server that runs.
 pub(crate) struct Server {
     /// Its process.
-    pub(crate) process: Process,
+    pub(crate) process: Served,
     address: SocketAddr,
     operator: SocketAddr,
     cert: PathBuf,
@@ -195,11 +180,8 @@ impl Server {
     /// There is none in time.
     pub(crate) async fn first_answer(&mut self, call: &Call) -> anyhow::Result<Duration> {
         while let Err(error) = self.try_once(call).await {
-            if let Some(status) = self.process.child.try_wait()? {
-                bail!("kiosque serve: {status}; before that: {error:#}");
-            }
-            if self.started.elapsed() > START_WAIT_MAX {
-                bail!("kiosque serve does not answer: {error:#}");
+            if self.process.has_ended() || self.started.elapsed() > START_WAIT_MAX {
+                bail!("kiosque serve does not answer: {error:#}; {}", self.process.stderr());
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -210,6 +192,14 @@ impl Server {
         self.client()?.connect().await?.post(call).await?;
         Ok(())
     }
+}
+
+/// Returns an address of this machine without a listener.
+///
+/// # Errors
+/// There is none left.
+pub(crate) fn free_address() -> anyhow::Result<SocketAddr> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
 }
 
 /// Returns the program to measure: the option, or the one in the directory of this program.

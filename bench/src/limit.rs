@@ -7,9 +7,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use anyhow::ensure;
+use anyhow::Context;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
@@ -18,14 +17,16 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use kiosque_testkit::{Served, wait_until};
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use crate::child::{Process, free_address};
 use crate::client::Client;
+use crate::kiosque::free_address;
+use crate::load::Workload;
 use crate::options::LimitServer;
 use crate::subject::Subject;
 
@@ -37,36 +38,48 @@ const PAGE: &str = "limit-page.json";
 /// The limit server, running.
 pub(crate) struct Limit {
     /// Its process.
-    pub(crate) process: Process,
+    process: Served,
     /// Calls it.
-    pub(crate) client: Client,
+    client: Client,
+    /// The length of its answer.
+    pub(crate) bytes: usize,
 }
 
 impl Limit {
     /// The server to be measured.
     pub(crate) fn subject(&self) -> Subject<'_> {
-        Subject { client: &self.client, pid: self.process.child.id(), engine: None }
+        Subject { client: &self.client, pid: self.process.process(), engine: None }
+    }
+
+    /// Starts the limit server with another server's answer to the first call of a workload.
+    ///
+    /// # Errors
+    /// There is no answer, or it does not start.
+    pub(crate) async fn like(
+        client: &Client,
+        workload: &Workload,
+        dir: &Path,
+    ) -> anyhow::Result<Limit> {
+        let call = workload.first().context("no call")?;
+        Limit::start(dir, &client.connect().await?.post(call).await?)
     }
 
     /// Starts the limit server with `page` as its only answer; its files go to `dir`.
     ///
     /// # Errors
-    /// When it does not start.
+    /// When its files cannot be written.
     pub(crate) fn start(dir: &Path, page: &[u8]) -> anyhow::Result<Limit> {
         let cert = write_certificate(dir)?;
         fs::write(dir.join(PAGE), page)?;
         let address = free_address()?;
         let mut command = Command::new(std::env::current_exe()?);
-        command.arg("limit-server").arg(dir).arg(address.to_string());
-        command.stdin(Stdio::piped()).stdout(Stdio::null());
-        let mut process = Process::start(&mut command)?;
-        let since = Instant::now();
-        while std::net::TcpStream::connect(address).is_err() {
-            ensure!(process.child.try_wait()?.is_none(), "the limit server ended");
-            ensure!(since.elapsed() < Duration::from_secs(120), "the limit server does not answer");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        Ok(Limit { process, client: Client::trusting(&cert, address)? })
+        command.arg("limit-server").arg(dir).arg(address.to_string()).stdin(Stdio::piped());
+        let mut process = Served::spawn(&mut command, &cert);
+        wait_until("the limit server listens", || {
+            assert!(!process.has_ended(), "the limit server ended: {}", process.stderr());
+            std::net::TcpStream::connect(address).is_ok()
+        });
+        Ok(Limit { process, client: Client::trusting(&cert, address)?, bytes: page.len() })
     }
 }
 
@@ -146,11 +159,13 @@ async fn answer(
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use serde_json::json;
 
     use super::*;
     use crate::client::Call;
-    use crate::load::{self, LoadResult, Pace, Workload};
+    use crate::load::{self, LoadResult, Pace};
 
     /// A limit server in this process.
     async fn limit(page: &'static str) -> Client {

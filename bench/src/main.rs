@@ -4,7 +4,6 @@
 mod calls;
 mod catalog;
 mod changes;
-mod child;
 mod client;
 mod console;
 mod dashboards;

@@ -6,7 +6,6 @@ use std::time::Duration;
 use anyhow::Context;
 
 use crate::calls::Sessions;
-use crate::client::Client;
 use crate::engine::Store;
 use crate::limit::Limit;
 use crate::load::{self, LoadResult, Pace, Workload};
@@ -129,30 +128,6 @@ impl Measured {
     }
 }
 
-/// A limit server with an answer of a scenario.
-pub(crate) struct Sending {
-    /// The server.
-    pub(crate) limit: Limit,
-    /// The length of the answer.
-    pub(crate) bytes: usize,
-}
-
-impl Sending {
-    /// Starts it with the answer to the first call; its files go to `dir`.
-    ///
-    /// # Errors
-    /// There is no answer, or it does not start.
-    pub(crate) async fn start(
-        client: &Client,
-        workload: &Workload,
-        dir: &Path,
-    ) -> anyhow::Result<Sending> {
-        let call = workload.first().context("no call")?;
-        let answer = client.connect().await?.post(call).await?;
-        Ok(Sending { limit: Limit::start(dir, &answer)?, bytes: answer.len() })
-    }
-}
-
 /// Measures every read; a row for the limit, and one for each.
 ///
 /// # Errors
@@ -185,10 +160,10 @@ pub(crate) async fn measure(
     };
     let (mut sendings, mut measured) = (Vec::new(), Vec::new());
     for Scenario { name, workload, .. } in scenarios {
-        let sending = Sending::start(subject.client, workload, dir).await;
-        let Sending { limit, bytes } = sending.with_context(|| name.clone())?;
+        let limit = Limit::like(subject.client, workload, dir).await;
+        let limit = limit.with_context(|| name.clone())?;
+        measured.push(Measured { bytes: limit.bytes, rounds: Vec::new() });
         sendings.push(limit);
-        measured.push(Measured { bytes, rounds: Vec::new() });
     }
     for round in 1..=effort.rounds {
         for ((scenario, sending), measured) in scenarios.iter().zip(&sendings).zip(&mut measured) {

@@ -23,7 +23,7 @@ pub(crate) async fn run(kiosque: &Kiosque, call: &Call) -> anyhow::Result<(Serve
         if taken.len() == STARTS {
             return Ok((server, row(taken)));
         }
-        server.process.stop()?;
+        server.process.stop();
     }
 }
 

@@ -6,8 +6,7 @@ use std::thread;
 use anyhow::{Context, ensure};
 use serde_json::json;
 
-use crate::calls::{self, Sessions};
-use crate::child::Process;
+use crate::calls::Sessions;
 use crate::client::Call;
 use crate::engine::Engine;
 use crate::input::Input;
@@ -16,7 +15,7 @@ use crate::limit::Limit;
 use crate::load::Workload;
 use crate::options::Options;
 use crate::report::{Report, Row};
-use crate::rounds::{self, Sending};
+use crate::rounds;
 use crate::run::Run;
 use crate::subject::Subject;
 use crate::{
@@ -66,7 +65,6 @@ async fn limit_only(options: &Options) -> anyhow::Result<Vec<Row>> {
         Ok(sample)
     };
     let samples = options.effort.each_round(measure).await?;
-    limit.process.stop()?;
     Ok(vec![rounds::limit_row(samples.iter())])
 }
 
@@ -98,23 +96,24 @@ async fn everything(options: &Options, cores: usize) -> anyhow::Result<Vec<Row>>
     run.engine.settle()?;
 
     let sessions = open_sessions(&kiosque, options).await?;
-    let (server, started) = start::run(&kiosque, &sessions.first_call()?).await?;
+    let (mut server, started) = start::run(&kiosque, &sessions.first_call()?).await?;
     let client = server.client()?;
     let pages = sessions.order_pages(false)?;
-    let Sending { limit, bytes } = Sending::start(&client, &pages, &input.dir).await?;
+    let limit = Limit::like(&client, &pages, &input.dir).await?;
+    let bytes = limit.bytes;
     eprintln!("an order page of 10 has {bytes} bytes");
 
-    let pid = server.process.child.id();
+    let pid = server.process.process();
     let subject = Subject { client: &client, pid, engine: Some(&run.engine) };
     let (mut rows, memory) = reads(&run, &subject, &limit, &sessions).await?;
     if let Some(row) = rows.first_mut() {
         row.note = format!("{bytes} bytes, the very page that Kiosque answered");
     }
-    stop(limit.process)?;
+    drop(limit);
     if !options.part.dashboards_only {
         rows.extend(logins::run(&subject, &sessions, options, cores).await?);
     }
-    stop(server.process)?;
+    server.process.stop();
     rows.push(disk::row(&kiosque, &input.size)?);
     if !options.part.dashboards_only {
         rows.extend(ingest::run(&run, &input).await?);
@@ -174,14 +173,10 @@ async fn imports(
 
 /// Logs in every reader, on a server that then ends: sessions outlive it.
 async fn open_sessions(kiosque: &Kiosque, options: &Options) -> anyhow::Result<Sessions> {
-    let server = kiosque.serve_ready(&calls::first_login()?).await?;
+    let mut server = kiosque.serve_ready()?;
     let client = server.client()?;
     let sessions = Sessions::open(&client, &options.size, options.effort.connections).await?;
     sessions.try_out(&client).await?;
-    stop(server.process)?;
+    server.process.stop();
     Ok(sessions)
-}
-
-fn stop(process: Process) -> anyhow::Result<()> {
-    process.stop().context("a server that was asked to end")
 }
