@@ -136,7 +136,7 @@ impl Subject<'_> {
         let (readers, control) = measured(readers).await?;
         drop(busy);
         let idle = measure::memory(self.server.process.process())?.current;
-        let neighbor = Neighbor::start(load, self.kiosque, &self.client, self.size);
+        let neighbor = Neighbor::start(load, self.kiosque, &self.client, self.size).await?;
         tokio::time::sleep(SETTLE).await;
         let (_, during) = measured(readers).await?;
         let dashboards = probe::dashboards(&self.tokens)?;

@@ -2,11 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::anyhow;
-
+use crate::background::Background;
 use crate::input::Input;
-use crate::kiosque::{Kiosque, Server};
-use crate::load::{self, LoadResult, Pace, Workload};
+use crate::kiosque::Kiosque;
+use crate::load::{LoadResult, Pace};
 use crate::logins;
 use crate::options::Size;
 use crate::report::{Aim, Row};
@@ -39,36 +38,22 @@ fn imported(name: &str, size: &Size, took: Duration, aim: Option<Aim>) -> anyhow
 /// Imports all orders into a second empty directory, while a server on it is kept busy with logins.
 ///
 /// # Errors
-/// A command fails. A failed login is only counted, and misses the aim.
-pub(crate) async fn during_logins(
+/// The server cannot be called. A failed login is only counted, and misses the aim.
+pub(crate) fn during_logins(
     kiosque: &Kiosque,
     input: &Input,
     cores: usize,
 ) -> anyhow::Result<[Row; 2]> {
     kiosque.begin_with(&input.fleet)?;
-    let workload = logins::workload(cores)?;
     let server = kiosque.serve_ready()?;
     eprintln!("importing {} orders during logins", input.size.orders);
-    let importing = kiosque.clone();
-    let orders = input.orders.clone();
-    let import = std::thread::spawn(move || {
-        let started = Instant::now();
-        importing.run(&["import", "orders"], &orders);
-        started.elapsed()
-    });
-    let mut outcome = LoadResult::default();
-    while !import.is_finished() {
-        outcome.merge(a_while(&server, &workload).await?);
-    }
-    let took = import.join().map_err(|_| anyhow!("waiting for the import failed"))?;
+    let logins = Background::calls(server.client()?, logins::workload(cores)?, Pace::Closed);
+    let started = Instant::now();
+    kiosque.run(&["import", "orders"], &input.orders);
+    let took = started.elapsed();
+    let logins = logins_row(logins.stop()?);
     kiosque.discard(server)?;
-    Ok([imported("import during logins", &input.size, took, None)?, logins_row(outcome)])
-}
-
-async fn a_while(server: &Server, workload: &Workload) -> anyhow::Result<LoadResult> {
-    let connections = server.client()?.connect_all(workload.workers()).await?;
-    let span = Duration::from_millis(500);
-    Ok(load::run(connections, workload, span, Pace::Closed).await?.1)
+    Ok([imported("import during logins", &input.size, took, None)?, logins])
 }
 
 fn logins_row(outcome: LoadResult) -> Row {

@@ -6,8 +6,8 @@ use std::io::{self, BufRead, BufReader};
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use tokio::runtime::{self, Runtime};
 
+use crate::background::Background;
 use crate::calls::Sessions;
 use crate::client::{Call, Client};
 use crate::input::Input;
@@ -116,13 +116,6 @@ fn row(batch: usize, at_a_time: usize, outcomes: &[LoadResult], aim: Option<f64>
     ))
 }
 
-/// A separate thread for the senders: the caller, which requests pages and measures latencies, uses
-/// another one.
-fn senders() -> io::Result<Runtime> {
-    let mut thread = runtime::Builder::new_multi_thread();
-    thread.worker_threads(1).thread_name("senders").enable_all().build()
-}
-
 /// Order pages at a steady pace, while nothing else happens and while orders come in at full rate.
 async fn during_pages(
     server: &Server,
@@ -140,21 +133,15 @@ async fn during_pages(
         let wanted = measure::count(SENT_A_SECOND_MAX) * effort.seconds;
         let calls = (0..).take_while(|sent| measure::count(sent * batch) < wanted).count();
         let calls = unsent.take(key, calls * batch, batch)?;
-        let operator = server.operator()?;
-        let senders = senders()?;
-        let measured = async {
-            let readers = talked(&client, &pages).await?;
-            let (readers, idle) = load::run(readers, &pages, span, pace).await?;
-            let sending = senders.spawn(async move { send(&operator, calls, at_a_time).await });
-            let (_, during) = load::run(readers, &pages, span, pace).await?;
-            ensure!(!sending.is_finished(), "all orders were sent before the pages were measured");
-            sending.abort();
-            anyhow::Ok((idle.all_good()?, during.all_good()?))
-        }
-        .await;
-        // Dropping it in async code would panic: it waits for its threads.
-        senders.shutdown_background();
-        let (idle, during) = measured?;
+        let all = calls.len();
+        let readers = talked(&client, &pages).await?;
+        let (readers, idle) = load::run(readers, &pages, span, pace).await?;
+        let calls = Workload::in_turn(at_a_time, calls.into_iter());
+        let sending = Background::calls(server.operator()?, calls, Pace::Closed);
+        let (_, during) = load::run(readers, &pages, span, pace).await?;
+        let sent = sending.stop()?.all_good()?.latencies.len();
+        ensure!(sent < all, "all orders were sent before the pages were measured");
+        let (idle, during) = (idle.all_good()?, during.all_good()?);
         eprintln!(
             "round {round}: pages' p99 {} us idle, {} us during ingest",
             idle.latencies.percentile(99),

@@ -1,6 +1,7 @@
 //! The bench: builds a fleet and a million orders, serves them, and prints the cost of each request
 //! next to a bare server on the same stack. `cargo xtask bench` runs it on release builds.
 
+mod background;
 mod calls;
 mod catalog;
 mod changes;

@@ -92,7 +92,7 @@ async fn everything(options: &Options, cores: usize) -> anyhow::Result<Vec<Row>>
         return ingest::run(&run, &input).await;
     }
     let kiosque = run.kiosque(input.dir.join("data"));
-    let mut slow = imports(&run, &input, &kiosque, cores).await?;
+    let mut slow = imports(&run, &input, &kiosque, cores)?;
     run.engine.settle()?;
 
     let sessions = open_sessions(&kiosque, options).await?;
@@ -152,7 +152,7 @@ async fn reads(
 }
 
 /// Fills the data directory, unless the data of the last run should be served again.
-async fn imports(
+fn imports(
     run: &Run<'_>,
     input: &Input,
     kiosque: &Kiosque,
@@ -166,7 +166,7 @@ async fn imports(
     let mut rows = vec![imports::alone(kiosque, input)?];
     if !run.options.part.one_import {
         let second = run.kiosque(input.dir.join("data-during-logins"));
-        rows.extend(imports::during_logins(&second, input, cores).await?);
+        rows.extend(imports::during_logins(&second, input, cores)?);
     }
     Ok(rows)
 }

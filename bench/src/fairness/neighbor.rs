@@ -1,23 +1,23 @@
 //! Tenant A: the loads during which tenant B is measured.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::Instant;
 
+use http::Response;
+use hyper::body::Incoming;
 use kiosque_contract::endpoint::{
     BestSellingProduct, DeviceAisle, DevicePage, OrderChanges, Summary,
 };
 use kiosque_contract::{DashboardFilter, Endpoint};
 use serde_json::json;
-use tokio::runtime;
 
 use super::data::{self, APPLIED, LARGE, Tokens, YEARS};
+use crate::background::Background;
 use crate::calls::device_page;
 use crate::client::{Call, Client};
 use crate::console::{PAGES_PER_SECOND, PEOPLE};
 use crate::kiosque::Kiosque;
-use crate::load::{self, LoadResult, Pace, Workload};
+use crate::load::{LoadResult, Pace, Workload};
 use crate::options::FairnessSize;
 use crate::orders::LAST_TRADE;
 
@@ -25,10 +25,6 @@ use crate::orders::LAST_TRADE;
 const CONNECTIONS: usize = 8;
 /// Records of a long page: the maximum page size.
 const LONG_PAGE: usize = 1_000;
-/// The interval at which the loop of calls checks whether to end.
-const TURN: Duration = Duration::from_millis(250);
-/// The same for the console, in which each person opens a page.
-const CONSOLE_TURN: Duration = Duration::from_secs(1);
 
 /// A load of tenant A.
 pub(super) struct Load {
@@ -124,54 +120,39 @@ pub(super) fn loads(
     ])
 }
 
-/// A running load, on a separate thread, until it is stopped.
-pub(super) struct Neighbor {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<anyhow::Result<(usize, usize)>>,
+/// A running load, until it is stopped.
+pub(super) enum Neighbor {
+    Running(Background),
+    Unread(Vec<Response<Incoming>>),
 }
 
 impl Neighbor {
-    /// Starts a load.
-    pub(super) fn start(
+    /// Starts a load; unread answers have begun when all of them are requested.
+    ///
+    /// # Errors
+    /// An answer does not begin.
+    pub(super) async fn start(
         load: &Load,
         kiosque: &Kiosque,
         client: &Client,
         size: &FairnessSize,
-    ) -> Neighbor {
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopping = Arc::clone(&stop);
-        let kind = load.kind.clone();
-        let kiosque = kiosque.clone();
-        let client = client.clone();
-        let size = size.clone();
-        let (begun, has_begun) = std::sync::mpsc::channel();
-        let thread = std::thread::spawn(move || {
-            let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-            // Unread answers have begun when all of them are requested.
-            if !matches!(kind, Kind::Unread(_)) {
-                begun.send(())?;
+    ) -> anyhow::Result<Neighbor> {
+        Ok(match load.kind.clone() {
+            Kind::Apply => {
+                let (kiosque, size) = (kiosque.clone(), size.clone());
+                Neighbor::Running(Background::start(move |stop| apply(&kiosque, &size, stop)))
             }
-            match kind {
-                Kind::Apply => apply(&kiosque, &size, &stopping),
-                Kind::Unread(call) => runtime.block_on(async {
-                    let mut answers = Vec::new();
-                    for _ in 0..size.unread_answers {
-                        answers.push(client.connect_small().await?.begin(&call).await?);
-                    }
-                    begun.send(())?;
-                    while !stopping.load(Ordering::Acquire) {
-                        tokio::time::sleep(TURN).await;
-                    }
-                    Ok((answers.len(), 0))
-                }),
-                Kind::Repeated(client, workload, pace) => {
-                    runtime.block_on(repeat(&client, &workload, pace, &stopping))
+            Kind::Unread(call) => {
+                let mut answers = Vec::new();
+                for _ in 0..size.unread_answers {
+                    answers.push(client.connect_small().await?.begin(&call).await?);
                 }
+                Neighbor::Unread(answers)
             }
-        });
-        // An error means that the thread has ended, which `stop` reports.
-        let _ = has_begun.recv();
-        Neighbor { stop, thread }
+            Kind::Repeated(client, workload, pace) => {
+                Neighbor::Running(Background::calls(client, workload, pace))
+            }
+        })
     }
 
     /// Ends the load; returns the numbers of its answers and of its failures.
@@ -179,50 +160,24 @@ impl Neighbor {
     /// # Errors
     /// It could not be run.
     pub(super) fn stop(self) -> anyhow::Result<(usize, usize)> {
-        self.stop.store(true, Ordering::Release);
-        self.thread.join().map_err(|_| anyhow::anyhow!("the load of tenant A panicked"))?
-    }
-}
-
-/// Repeats calls on several connections.
-async fn repeat(
-    client: &Client,
-    workload: &Workload,
-    pace: Pace,
-    stop: &AtomicBool,
-) -> anyhow::Result<(usize, usize)> {
-    let turn = match pace {
-        Pace::Steady(_) => CONSOLE_TURN,
-        _ => TURN,
-    };
-    let mut all = LoadResult::default();
-    let mut connections = Vec::new();
-    while !stop.load(Ordering::Acquire) {
-        while connections.len() < workload.workers() {
-            connections.push(client.connect().await?);
+        match self {
+            Neighbor::Running(load) => load.stop().map(|all| (all.latencies.len(), all.failed)),
+            Neighbor::Unread(answers) => Ok((answers.len(), 0)),
         }
-        let outcome;
-        (connections, outcome) = load::run(connections, workload, turn, pace).await?;
-        connections.retain(|connection| !connection.is_closed());
-        all.merge(outcome);
     }
-    Ok((all.latencies.len(), all.failed))
 }
 
 /// Applies a fleet repeatedly, each time with another name for every device.
-fn apply(
-    kiosque: &Kiosque,
-    size: &FairnessSize,
-    stop: &AtomicBool,
-) -> anyhow::Result<(usize, usize)> {
+fn apply(kiosque: &Kiosque, size: &FairnessSize, stop: &AtomicBool) -> anyhow::Result<LoadResult> {
     let file = kiosque.file_next_to("applied.json");
-    let mut applies = 0;
+    let mut applies = LoadResult::default();
     while !stop.load(Ordering::Acquire) {
-        let name = format!("Kiosk of apply {applies}");
+        let begun = Instant::now();
+        let name = format!("Kiosk of apply {}", applies.latencies.len());
         let devices = data::devices(APPLIED, size.applied_devices, &name);
         std::fs::write(&file, json!({ "device": devices }).to_string())?;
         kiosque.run(&["apply"], &file);
-        applies += 1;
+        applies.latencies.note(begun.elapsed());
     }
-    Ok((applies, 0))
+    Ok(applies)
 }
