@@ -77,12 +77,9 @@ struct During {
 pub(crate) async fn run(run: &Run<'_>) -> anyhow::Result<Vec<Row>> {
     let size = &run.options.fairness;
     let effort = &run.options.effort;
-    let files = data::prepare(&run.dir, size)?;
-    let kiosque = run.kiosque(run.dir.join("data-fairness"));
     eprintln!("applying {} devices, importing {} orders", size.devices(), size.orders());
-    kiosque.begin_with(&files.fleet)?;
-    kiosque.run(&["import", "orders"], &files.orders);
-    run.engine.settle()?;
+    let fleet = data::fleet(size);
+    let kiosque = run.filled("fairness", &fleet, |out| data::write_orders(size, out))?;
     let key = kiosque.operator_key("orders,activity,read");
     let server = kiosque.serve_ready()?;
     let client = server.client()?;
@@ -104,7 +101,8 @@ pub(crate) async fn run(run: &Run<'_>) -> anyhow::Result<Vec<Row>> {
     for load in &loads {
         let measure = async |round| {
             let during = subject.during(load, effort).await?;
-            eprintln!("round {round}: {}: {}", load.name, during.summary());
+            let [p50, p99] = [50, 99].map(|percent| during.percentiles(percent));
+            eprintln!("round {round}: {}: us alone and now {p50:.0?}, {p99:.0?}", load.name);
             Ok(during)
         };
         rows.extend(load_rows(load, &effort.each_round(measure).await?));
@@ -192,32 +190,6 @@ impl During {
     /// The same inside the server, if it has the histogram.
     fn percentiles_inside(&self, percent: usize) -> Option<(f64, f64)> {
         Some((self.alone.inside.percentile(percent)?, self.pages.inside.percentile(percent)?))
-    }
-
-    fn summary(&self) -> String {
-        let ((p50_alone, p50), (p99_alone, p99)) = (self.percentiles(50), self.percentiles(99));
-        let inside = |percent| match self.percentiles_inside(percent) {
-            Some((alone, during)) => format!("{alone:.0} to {during:.0} us"),
-            None => "unknown".to_owned(),
-        };
-        let probed = |probed: &LoadResult| {
-            let slowest = probed.latencies.percentile(100) / 1e3;
-            format!("{slowest:.0} ms at most, {} failures", probed.failed)
-        };
-        format!(
-            "p50 {p50_alone:.0} to {p50:.0} us, p99 {p99_alone:.0} to {p99:.0} us; {:.2} and {:.2} \
-             × control; inside p50 {}, p99 {}; dashboards {}; operator {}; A: {} answers, {} \
-             failures; {:.0} MiB more",
-            self.against_control(50),
-            self.against_control(99),
-            inside(50),
-            inside(99),
-            probed(&self.dashboards),
-            probed(&self.operator),
-            self.answered.0,
-            self.answered.1,
-            self.memory
-        )
     }
 }
 

@@ -5,7 +5,7 @@ mod data;
 mod foreign;
 mod scenario;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 
 use crate::calls::log_in;
 use crate::fairness::data::{device_code, order_list};
@@ -32,12 +32,9 @@ const RECENT_AIM: Aim = Aim::AtMost(3.0);
 pub(crate) async fn run(run: &Run<'_>) -> anyhow::Result<Vec<Row>> {
     let size = &run.options.fairness;
     let groups = data::groups(size);
-    let files = data::prepare(&run.dir, &groups, size)?;
-    let kiosque = run.kiosque(run.dir.join("data-growth"));
-    eprintln!("applying {}, importing {}", files.fleet.display(), files.orders.display());
-    kiosque.begin_with(&files.fleet)?;
-    kiosque.run(&["import", "orders"], &files.orders);
-    run.engine.settle()?;
+    ensure!(size.large_group >= 4_000, "--fair-devices: at least 4000 to measure growth");
+    let fleet = data::fleet(&groups);
+    let kiosque = run.filled("growth", &fleet, |out| data::write_orders(&groups, size, out))?;
     let server = kiosque.serve_ready()?;
     let client = server.client()?;
     let subject =

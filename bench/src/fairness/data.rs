@@ -1,11 +1,8 @@
 //! Two tenants: A with a large group, a group with years of sales and a device with many orders; B
 //! with a small group.
 
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
 
-use anyhow::Context;
 use kiosque_contract::endpoint::QueryOrderList;
 use kiosque_contract::{DashboardFilter, Endpoint, OrderFilter};
 use serde_json::{Value, json};
@@ -13,7 +10,6 @@ use serde_json::{Value, json};
 use crate::calls::{log_in, paged};
 use crate::client::{Call, Client};
 use crate::fleet::account;
-use crate::input::write_whole;
 use crate::load::Workload;
 use crate::options::FairnessSize;
 use crate::orders::{LAST_TRADE, date_time};
@@ -33,12 +29,6 @@ const ORDERS_OF_B: usize = 40;
 pub(crate) const DAY: i64 = 86_400;
 /// Seconds between two orders of a device with many.
 const STEP: i64 = 120;
-
-/// The input files of both engines.
-pub(crate) struct Files {
-    pub(crate) fleet: PathBuf,
-    pub(crate) orders: PathBuf,
-}
 
 /// The tokens of both tenants, and the cookie of an operator in the console.
 pub(super) struct Tokens {
@@ -73,36 +63,6 @@ impl FairnessSize {
     }
 }
 
-impl Files {
-    /// Writes both files, whose names begin with that of the `part`.
-    ///
-    /// # Errors
-    /// When they cannot be written.
-    pub(crate) fn write(
-        dir: &Path,
-        part: &str,
-        fleet: &Value,
-        write_orders: impl FnOnce(&mut BufWriter<File>) -> anyhow::Result<()>,
-    ) -> anyhow::Result<Files> {
-        fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
-        let files = Files {
-            fleet: dir.join(format!("{part}-fleet.json")),
-            orders: dir.join(format!("{part}-orders.ndjson")),
-        };
-        write_whole(&files.fleet, |out| Ok(serde_json::to_writer(out, fleet)?))?;
-        write_whole(&files.orders, write_orders)?;
-        Ok(files)
-    }
-}
-
-/// Writes the fleet and the orders of both tenants.
-///
-/// # Errors
-/// When they cannot be written.
-pub(super) fn prepare(dir: &Path, size: &FairnessSize) -> anyhow::Result<Files> {
-    Files::write(dir, "fairness", &fleet(size), |out| write_orders(size, out))
-}
-
 pub(crate) fn device_code(group: &str, index: usize) -> String {
     format!("{group}-{index:05}")
 }
@@ -131,7 +91,8 @@ pub(crate) fn products() -> Vec<Value> {
     (0..PRODUCTS).map(product).collect()
 }
 
-fn fleet(size: &FairnessSize) -> Value {
+/// The fleet of both tenants.
+pub(super) fn fleet(size: &FairnessSize) -> Value {
     let groups = [LARGE, YEARS, APPLIED, SMALL];
     let groups: Vec<Value> = groups.iter().map(|id| json!({ "id": id, "name": id })).collect();
     let all = [(LARGE, size.large_group), (YEARS, DEVICES), (SMALL, DEVICES)];
@@ -141,7 +102,11 @@ fn fleet(size: &FairnessSize) -> Value {
         "account": [account("a", &[LARGE, YEARS, APPLIED]), account("b", &[SMALL])] })
 }
 
-fn write_orders(size: &FairnessSize, out: &mut impl Write) -> anyhow::Result<()> {
+/// Writes the orders of both tenants.
+///
+/// # Errors
+/// When they cannot be written.
+pub(super) fn write_orders(size: &FairnessSize, out: &mut impl Write) -> anyhow::Result<()> {
     let ten = |from: usize| -> Vec<Value> {
         let goods = (from..from + 10).map(|at| format!("p{}", at % PRODUCTS));
         goods.map(|id| json!({ "goodsId": id, "count": 1, "payAmount": 100 })).collect()

@@ -1,13 +1,11 @@
 //! Groups that differ only in the number of their devices, and a device with many orders.
 
 use std::io::Write;
-use std::path::Path;
 
-use anyhow::ensure;
 use serde_json::{Value, json};
 
 use crate::fairness::data::{
-    DAY, Files, PRODUCTS, device_code, devices, products, write_many, write_order,
+    DAY, PRODUCTS, device_code, devices, products, write_many, write_order,
 };
 use crate::fleet::account;
 use crate::options::FairnessSize;
@@ -34,16 +32,8 @@ pub(super) fn groups(size: &FairnessSize) -> Vec<Group> {
     sizes.into_iter().map(|devices| group(devices.max(10))).collect()
 }
 
-/// Writes the fleet and the orders.
-///
-/// # Errors
-/// They cannot be written, or the sizes are too small to differ.
-pub(super) fn prepare(dir: &Path, groups: &[Group], size: &FairnessSize) -> anyhow::Result<Files> {
-    ensure!(size.large_group >= 4_000, "--fair-devices: at least 4000 to measure growth");
-    Files::write(dir, "growth", &fleet(groups), |out| write_orders(groups, size, out))
-}
-
-fn fleet(groups: &[Group]) -> Value {
+/// The fleet.
+pub(super) fn fleet(groups: &[Group]) -> Value {
     let busy = Group { name: BUSY.to_owned(), devices: 1 };
     let all: Vec<&Group> = groups.iter().chain([&busy]).collect();
     let names = all.iter().map(|group| json!({ "id": group.name, "name": group.name }));
@@ -53,7 +43,15 @@ fn fleet(groups: &[Group]) -> Value {
         "device": devices.collect::<Vec<_>>(), "account": accounts.collect::<Vec<_>>() })
 }
 
-fn write_orders(groups: &[Group], size: &FairnessSize, out: &mut impl Write) -> anyhow::Result<()> {
+/// Writes the orders.
+///
+/// # Errors
+/// When they cannot be written.
+pub(super) fn write_orders(
+    groups: &[Group],
+    size: &FairnessSize,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
     for day in 0..DAYS_OF_SALES {
         let start = LAST_TRADE - DAY * MONTH_DAYS + 3 * DAY * i64::try_from(day)? + DAY / 2;
         for group in groups {
