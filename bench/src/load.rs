@@ -134,21 +134,21 @@ pub(crate) async fn run(
     pace: Pace,
 ) -> anyhow::Result<(Vec<Connection>, LoadResult)> {
     let started = Instant::now();
+    let all = crate::measure::count(workload.workers());
+    let period = match pace {
+        Pace::Closed => Duration::ZERO,
+        Pace::Pausing(pause) => pause,
+        Pace::Steady(rate) => Duration::from_secs_f64(all / rate),
+    };
     let mut workers = JoinSet::new();
     let paired = connections.into_iter().zip(&workload.0);
     for ((connection, calls), seed) in paired.zip(1_u32..) {
-        let (beat, pause) = match pace {
-            Pace::Closed => (None, None),
-            Pace::Pausing(pause) => (None, Some(pause)),
-            Pace::Steady(rate) => {
-                let all = crate::measure::count(workload.workers());
-                let period = Duration::from_secs_f64(all / rate);
-                let next = started + period.mul_f64(f64::from(seed) / all);
-                (Some(Beat { period, next }), None)
-            }
+        let due = match pace {
+            Pace::Steady(_) => started + period.mul_f64(f64::from(seed) / all),
+            _ => started,
         };
         let rng = Rng::seeded(u64::from(seed));
-        let worker = Worker { calls: calls.clone(), rng, beat, pause };
+        let worker = Worker { calls: calls.clone(), rng, pace, period, due };
         workers.spawn(worker.run(connection, started + span));
     }
     let mut open = Vec::new();
@@ -162,43 +162,25 @@ pub(crate) async fn run(
     Ok((open, outcome))
 }
 
-/// Returns when a paced worker sends its next request.
-struct Beat {
-    period: Duration,
-    next: Instant,
-}
-
-impl Beat {
-    /// Waits until the next call is due; returns the instant from which its answer is timed.
-    async fn wait(&mut self) -> Instant {
-        let due = self.next;
-        self.next += self.period;
-        if Instant::now() >= due {
-            return due;
-        }
-        tokio::time::sleep_until(due.into()).await;
-        Instant::now()
-    }
-}
-
 struct Worker {
     calls: Calls,
     rng: Rng,
-    beat: Option<Beat>,
-    pause: Option<Duration>,
+    pace: Pace,
+    /// From one call to the next, or from an answer to the next call.
+    period: Duration,
+    /// The instant of the next call.
+    due: Instant,
 }
 
 impl Worker {
     async fn run(mut self, mut connection: Connection, until: Instant) -> (Connection, LoadResult) {
         let mut outcome = LoadResult::default();
-        while !connection.is_closed() {
-            let asked = match &mut self.beat {
-                None => Instant::now(),
-                Some(beat) if beat.next >= until => break,
-                Some(beat) => beat.wait().await,
-            };
-            if asked >= until {
-                break;
+        while !connection.is_closed() && self.due < until {
+            // A call that is late is timed from when it was due.
+            let mut asked = self.due;
+            if Instant::now() < asked {
+                tokio::time::sleep_until(asked.into()).await;
+                asked = Instant::now();
             }
             let Some(call) = self.calls.next(&mut self.rng) else { break };
             match connection.post(&call).await {
@@ -208,9 +190,10 @@ impl Worker {
                     outcome.first_failure.get_or_insert_with(|| format!("{error:#}"));
                 }
             }
-            if let Some(pause) = self.pause {
-                tokio::time::sleep(pause).await;
-            }
+            self.due = match self.pace {
+                Pace::Steady(_) => self.due + self.period,
+                _ => Instant::now() + self.period,
+            };
         }
         if connection.is_closed() && outcome.first_failure.is_none() {
             outcome.failed += 1;

@@ -52,20 +52,14 @@ impl Course {
         }
     }
 
-    const fn pay_status(self) -> i64 {
+    /// Returns `payStatus` and `shipmentStatus`.
+    const fn statuses(self) -> (i64, i64) {
         match self {
-            Course::Unpaid => 0,
-            Course::Sold | Course::Partial => 1,
-            Course::Failed | Course::Refunded => 4,
-        }
-    }
-
-    const fn shipment_status(self) -> i64 {
-        match self {
-            Course::Unpaid => 0,
-            Course::Sold | Course::Refunded => 1,
-            Course::Failed => 3,
-            Course::Partial => 4,
+            Course::Unpaid => (0, 0),
+            Course::Sold => (1, 1),
+            Course::Failed => (4, 3),
+            Course::Partial => (1, 4),
+            Course::Refunded => (4, 1),
         }
     }
 }
@@ -93,6 +87,7 @@ pub(crate) fn order(number: u64, size: &Size) -> anyhow::Result<Order> {
     let pay = start + rng.range(4..44);
     let ship = pay + rng.range(3..23);
     let course = Course::draw(&mut rng);
+    let (pay_status, shipment_status) = course.statuses();
     let lines = lines(&mut rng, device, size, course);
     let total: i64 = lines.iter().filter_map(|line| Some(line.sale_price? * line.count?)).sum();
     let paid = course != Course::Unpaid;
@@ -105,8 +100,8 @@ pub(crate) fn order(number: u64, size: &Size) -> anyhow::Result<Order> {
         total_amount: Some(total),
         pay_amount: Some(if paid { total } else { 0 }),
         refund_amount: refund(course, total, &lines),
-        pay_status: Some(course.pay_status()),
-        shipment_status: Some(course.shipment_status()),
+        pay_status: Some(pay_status),
+        shipment_status: Some(shipment_status),
         pay_channel_name: paid.then(|| rng.choose(&CHANNELS).to_owned()),
         trade_start_time: Some(date_time(start)?),
         pay_end_time: paid.then(|| date_time(pay)).transpose()?,

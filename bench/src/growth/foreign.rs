@@ -19,10 +19,7 @@ use crate::spread::Spread;
 const NOISE: f64 = 0.05;
 
 /// Medians of one round in us: of the foreign group, and of two absent ones.
-struct Medians {
-    foreign: f64,
-    absent: [f64; 2],
-}
+type Medians = [f64; 3];
 
 /// Requests the foreign group and two absent ones in turn, on one connection.
 ///
@@ -63,16 +60,14 @@ async fn medians(
             taken.note(asked.elapsed());
         }
     }
-    let [foreign, one, other] = taken.map(|taken| taken.percentile(50));
-    Ok(Medians { foreign, absent: [one, other] })
+    Ok(taken.map(|taken| taken.percentile(50)))
 }
 
 fn row(name: &str, rounds: &[Medians]) -> Row {
-    let differences = rounds.iter().map(|round| (round.foreign - round.absent[0]).abs());
-    let differences = Spread::of(differences);
-    let noise = Spread::of(rounds.iter().map(|round| (round.absent[1] - round.absent[0]).abs()));
-    let absent = Spread::of(rounds.iter().map(|round| round.absent[0]));
-    let foreign = Spread::of(rounds.iter().map(|round| round.foreign));
+    let of = |figure: fn(&Medians) -> f64| Spread::of(rounds.iter().map(figure));
+    let differences = of(|[foreign, absent, _]| (foreign - absent).abs());
+    let noise = of(|[_, absent, other]| (other - absent).abs());
+    let [foreign, absent] = [of(|medians| medians[0]), of(|medians| medians[1])];
     let most = noise.max.max(absent.median * NOISE);
     let name = format!("{name} of a foreign group");
     let row = Row::about(name, differences, " us from absent", Some(Aim::AtMost(most)));
