@@ -1,8 +1,8 @@
-//! A Rust file as seen by the rules: its tokens, its comments and its tests.
+//! A Rust file as seen by the rules: its tokens, its string literals and its tests.
 
 use std::ops::RangeInclusive;
 
-use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
 use super::Violation;
 
@@ -16,8 +16,6 @@ pub(crate) struct Source<'a> {
     pub(crate) code: TokenStream,
     /// The contents of the string literals.
     pub(crate) literals: Vec<Piece<'a>>,
-    /// The lines of the comments.
-    pub(crate) comments: Vec<Piece<'a>>,
     /// The lines of the items under `#[cfg(test)]`.
     test_lines: Vec<RangeInclusive<usize>>,
 }
@@ -33,13 +31,11 @@ impl<'a> Source<'a> {
     /// Takes a file apart. One that the compiler would refuse has no tokens.
     pub(crate) fn new(path: &'a str, text: &'a str) -> Source<'a> {
         let tokens: TokenStream = text.parse().unwrap_or_default();
-        let mut reader = Reader { text, literals: Vec::new(), comments: Vec::new(), end: (0, 1) };
-        reader.read(tokens.clone());
-        reader.comments_until(text.len());
-        let Reader { literals, comments, .. } = reader;
+        let mut literals = Vec::new();
+        add_literals(text, tokens.clone(), &mut literals);
         let mut test_lines = Vec::new();
         let code = without_tests(tokens, &mut test_lines);
-        Source { path, text, code, literals, comments, test_lines }
+        Source { path, text, code, literals, test_lines }
     }
 
     /// Returns whether the line is part of the tests: of a test file, of the tests' own crate, or
@@ -101,48 +97,22 @@ pub(crate) fn ends_head(token: &TokenTree) -> bool {
     }
 }
 
-/// Collects the literals, and the comments, which are between the tokens.
-struct Reader<'a> {
-    text: &'a str,
-    literals: Vec<Piece<'a>>,
-    comments: Vec<Piece<'a>>,
-    /// Where the last token ends, and its line.
-    end: (usize, usize),
-}
-
-impl<'a> Reader<'a> {
-    fn read(&mut self, tokens: TokenStream) {
-        for token in tokens {
-            let text = &self.text[token.span().byte_range()];
-            match token {
-                // The tokens of a documentation comment are in its place.
-                _ if text.starts_with("//") || text.starts_with("/*") => {}
-                TokenTree::Group(group) => {
-                    self.pass(group.span_open());
-                    self.read(group.stream());
-                    self.pass(group.span_close());
-                }
-                TokenTree::Literal(literal) => {
-                    let content = text.split_once('"').and_then(|(_, rest)| rest.rsplit_once('"'));
-                    let line = literal.span().start().line;
-                    self.literals.extend(content.map(|(text, _)| Piece { line, text }));
-                    self.pass(literal.span());
-                }
-                other => self.pass(other.span()),
+/// Adds the string literals among tokens, in any brackets.
+fn add_literals<'a>(text: &'a str, tokens: TokenStream, literals: &mut Vec<Piece<'a>>) {
+    for token in tokens {
+        let text_of_token = &text[token.span().byte_range()];
+        match token {
+            // The tokens of a documentation comment are in its place.
+            _ if text_of_token.starts_with("//") || text_of_token.starts_with("/*") => {}
+            TokenTree::Group(group) => add_literals(text, group.stream(), literals),
+            TokenTree::Literal(literal) => {
+                let content =
+                    text_of_token.split_once('"').and_then(|(_, rest)| rest.rsplit_once('"'));
+                let line = literal.span().start().line;
+                literals.extend(content.map(|(text, _)| Piece { line, text }));
             }
+            _ => {}
         }
-    }
-
-    fn pass(&mut self, token: Span) {
-        self.comments_until(token.byte_range().start);
-        self.end = (token.byte_range().end, token.end().line);
-    }
-
-    fn comments_until(&mut self, start: usize) {
-        let (end, line) = self.end;
-        let lines = (line..).zip(self.text[end..start].lines().map(str::trim));
-        let comments = lines.filter(|(_, text)| !text.is_empty());
-        self.comments.extend(comments.map(|(line, text)| Piece { line, text }));
     }
 }
 
@@ -191,23 +161,11 @@ mod tests {
     }
 
     #[test]
-    fn strings_and_comments_are_found_at_their_lines() {
-        let text = "//! one \"no string\nf(\"x\\\"y\", br#\"with \"quotes\"\"#, '\"'); // two\n\
-                    /* three\n\n four */ g(\"\n\");\n/// five\nfn h() {} // six";
+    fn strings_are_found_at_their_lines() {
+        let text = "//! one \"no string\nf(\"x\\\"y\", br#\"with \"quotes\"\"#, '\"'); // \"two\"\n\
+                    /* three\n\n four */ g(\"\n\");\n/// \"five\"\nfn h() {} // six";
         let source = Source::new("crates/a/src/b.rs", text);
-        let of = |pieces: &[Piece<'_>]| -> Vec<(usize, String)> {
-            pieces.iter().map(|piece| (piece.line, piece.text.to_owned())).collect()
-        };
         let found = [(2, "x\\\"y"), (2, "with \"quotes\""), (5, "\n")];
-        assert_eq!(of(&source.literals), found.map(|(line, text)| (line, text.to_owned())));
-        let found = [
-            (1, "//! one \"no string"),
-            (2, "// two"),
-            (3, "/* three"),
-            (5, "four */"),
-            (7, "/// five"),
-            (8, "// six"),
-        ];
-        assert_eq!(of(&source.comments), found.map(|(line, text)| (line, text.to_owned())));
+        assert_eq!(source.literals, found.map(|(line, text)| Piece { line, text }));
     }
 }
