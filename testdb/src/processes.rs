@@ -1,37 +1,25 @@
 //! A postmaster and its children: signals to them, and their processor time.
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+
+use crate::programs::run;
 
 /// Ticks of `/proc` in a second: 100 on every architecture that Kiosque is built for.
 const TICK: Duration = Duration::from_millis(10);
 
 /// Sends a signal to a process.
 pub(crate) fn signal(name: &str, pid: u32) -> Result<()> {
-    let mut kill = Command::new("kill");
-    match exit_code(kill.args(["-s", name, &pid.to_string()]))? {
-        0 => Ok(()),
-        _ => bail!("cannot send {name} to process {pid}"),
-    }
+    run(Command::new("kill").args(["-s", name, &pid.to_string()])).map(drop)
 }
 
 /// Sends a signal to all children of a process; it is not an error if there are none.
 pub(crate) fn signal_children(name: &str, pid: u32) -> Result<()> {
-    let mut pkill = Command::new("pkill");
-    match exit_code(pkill.args([&format!("-{name}"), "-P", &pid.to_string()]))? {
-        0 | 1 => Ok(()),
-        _ => bail!("cannot send {name} to the children of process {pid}"),
-    }
-}
-
-fn exit_code(command: &mut Command) -> Result<i32> {
-    let shown = format!("{command:?}");
-    let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let status = quiet.status().with_context(|| format!("cannot start {shown}"))?;
-    status.code().with_context(|| format!("{shown} was killed"))
+    let kill = format!("pkill -{name} -P {pid} || test $? = 1");
+    run(Command::new("sh").args(["-c", &kill])).map(drop)
 }
 
 /// A process as shown in `/proc`.

@@ -1,6 +1,6 @@
 //! The directory of one server, its owner, and the process that removes it.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{File, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
@@ -164,28 +164,10 @@ impl Drop for ServerDirectory {
 
 impl Owner {
     fn find() -> Result<Owner> {
-        let users = fs::read_to_string("/etc/passwd").context("cannot read /etc/passwd")?;
-        Owner::read(&users).with_context(|| {
-            format!("PostgreSQL does not run as root, and there is no user {SYSTEM_USER}")
-        })
-    }
-
-    fn read(users: &str) -> Option<Owner> {
-        let mut lines = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
-        let user = lines.find(|fields| fields.first() == Some(&SYSTEM_USER))?;
-        let number = |field: usize| user.get(field)?.parse().ok();
-        Some(Owner { uid: number(2)?, gid: number(3)? })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_owner_is_read_from_its_own_line() {
-        let users = "root:x:0:0:root::/bin/sh\npostgres2:x:5:6::/:\npostgres:x:101:104:P,,,:/:/\n";
-        assert_eq!(Owner::read(users), Some(Owner { uid: 101, gid: 104 }));
-        assert_eq!(Owner::read("root:x:0:0:root::/bin/sh\n"), None);
+        let id = |of: &str| -> Result<u32> {
+            Ok(run(Command::new("id").args([of, SYSTEM_USER]))?.parse()?)
+        };
+        let owner = id("-u").and_then(|uid| Ok(Owner { uid, gid: id("-g")? }));
+        owner.context("PostgreSQL does not run as root, and its user is needed")
     }
 }
