@@ -2,8 +2,9 @@
 //! it records, if any. Old entries are purged.
 
 pub(crate) mod details;
-mod pending;
-mod purge;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use kiosque_contract::{AuditDetails, AuditEntry, ReplacedSession};
 use kiosque_model::audit::{AccountChange, AuditEvent, AuditRecord};
@@ -17,7 +18,6 @@ use crate::sql::{Value, has_no_nul, row, statements};
 use crate::views::Trail;
 use crate::{accounts, metadata};
 pub use details::Act;
-pub use pending::PendingEvents;
 
 row! {
     struct EntryRow {
@@ -43,7 +43,6 @@ row! {
 }
 
 statements! {
-    [pending, purge]
     INSERT_ENTRY(
         entry_no, at_ms, event, account, actor, source, request_id, group_id, count, reason,
         details, other_source, other_request_id, other_at_ms
@@ -83,6 +82,11 @@ statements! {
     /// The lowest number of the latest entries before a time.
     LATEST_BEFORE(time_ms, most) -> Option<i64> = "select min(entry_no) from (
         select entry_no from audit where at_ms < $time_ms order by at_ms desc limit $most) latest";
+    RECORDED_EVENT(entry_no) -> (UnixMs, Option<String>) = "select at_ms, request_id
+        from audit where entry_no = $entry_no";
+    OLDEST() -> UnixMs = "select at_ms from audit order by at_ms limit 1";
+    PURGE(before_ms, most) = "delete from audit where entry_no in (
+        select entry_no from audit where at_ms < $before_ms order by at_ms limit $most)";
     LOGIN_NAME(account_no) -> String = "select login_name from accounts
         where account_no = $account_no";
     SESSION_OF(account_no) -> SessionRow = "select s.source, s.request_id,
@@ -131,6 +135,14 @@ impl AuditQuery {
 /// `next` is `before` of the next page.
 pub type AuditPage = Listed<AuditEntry, i64>;
 
+/// Events to be recorded together, once. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct PendingEvents {
+    events: Arc<[AuditRecord]>,
+    /// The number that the last attempt assigned to the first entry; 0 before the first attempt.
+    attempted_no: Arc<AtomicI64>,
+}
+
 impl Trail<'_> {
     /// Records an operation of the operator.
     ///
@@ -159,6 +171,49 @@ impl Trail<'_> {
     pub async fn entries(self, query: AuditQuery) -> Result<AuditPage, Error> {
         let list = async move |read: &Read<'_>| page(read, &query).await;
         self.0.db.read(Deadline::OfRequest, list).await
+    }
+
+    /// Returns the time of the oldest entry.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn oldest_entry(self) -> Result<Option<UnixMs>, Error> {
+        self.0.db.one(&OLDEST, &[]).await
+    }
+
+    /// Deletes the entries of events before `before`, the oldest first. Returns their number.
+    ///
+    /// # Errors
+    /// The store failed; entries purged so far stay purged.
+    pub async fn purge(self, before: UnixMs) -> Result<u64, Error> {
+        self.0.db.purge(&PURGE, before).await
+    }
+}
+
+impl PendingEvents {
+    /// Returns events that no attempt has recorded yet.
+    pub fn new(events: Vec<AuditRecord>) -> PendingEvents {
+        PendingEvents { events: events.into(), attempted_no: Arc::default() }
+    }
+
+    async fn record(&self, write: &Write<'_>) -> Result<(), Error> {
+        let Some((first, others)) = self.events.split_first() else { return Ok(()) };
+        // Locks the counter: an attempt with an unknown outcome has ended by now.
+        let entry_no = metadata::take(write, metadata::AUDIT, 1).await?;
+        let attempted_no = self.attempted_no.load(Ordering::Relaxed);
+        let recorded = write.one(&RECORDED_EVENT, &[attempted_no.into()]).await?;
+        let is_first = |(at, request_id): (UnixMs, Option<String>)| {
+            at == first.at && request_id == first.request_id
+        };
+        if recorded.is_some_and(is_first) {
+            return Ok(());
+        }
+        self.attempted_no.store(entry_no, Ordering::Relaxed);
+        insert_as(write, entry_no, first, AuditDetails::default(), None).await?;
+        for event in others {
+            insert(write, event, AuditDetails::default(), None).await?;
+        }
+        Ok(())
     }
 }
 
