@@ -4,10 +4,7 @@
 //! Every group is read in a separate snapshot: a snapshot of all groups would keep the old rows of
 //! busy tables for as long as a recount takes.
 
-mod blocks;
-mod counters;
-mod devices;
-mod owners;
+mod fleet;
 mod sums;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,9 +14,10 @@ use kiosque_model::{Day, GroupNo, UnixMs};
 use crate::archive::LedgerRow;
 use crate::db::{Deadline, INTEGRITY, Read};
 use crate::error::Error;
+use crate::orders::blocks::BLOCK_ORDERS;
 use crate::sql::{row, statements};
 use crate::views::Upkeep;
-use crate::{aisle_texts, dictionaries};
+use crate::{aisle_texts, dictionaries, metadata};
 
 row! {
     /// A group to recount.
@@ -33,11 +31,13 @@ row! {
         distinct_count: i64,
         last_change_no: i64,
     }
+    #[derive(Default)]
+    struct Arrivals { count: i64, first: i64, last: i64 }
     struct StockRow<'r> { device_code: &'r str, stored: i64, counted: i64 }
 }
 
 statements! {
-    [blocks, counters, devices, owners, sums]
+    [fleet, sums]
     LEDGERS(group_no) -> (LedgerRow, i64) = "select group_no, device_code, device_no, first_seq,
             archived_seq, last_seq, blocked_seq, last_change_no
         from ledger where group_no = $group_no order by device_code";
@@ -58,6 +58,13 @@ statements! {
         order by change_no limit 1";
     FIRST_HISTORY(group_no) -> i64 = "select first_change_no from group_histories
         where group_no = $group_no order by first_change_no limit 1";
+    BLOCKS(group_no, device_no) -> i64 = "select count(*) from order_blocks
+        where group_no = $group_no and device_no = $device_no";
+    OUTSIDE(group_no, device_no) -> i64 = "select count(*)
+        from order_blocks b join orders o on o.group_no = $group_no and o.device_no = $device_no
+            and o.seq > b.block * 64 and o.seq <= b.block * 64 + 64
+        where b.group_no = $group_no and b.device_no = $device_no
+            and (o.trade_start_ms < b.first_ms or o.trade_start_ms > b.last_ms)";
     STOCKS() -> StockRow<'_> = "select d.device_code, d.total_curr_stock as stored, (
             select cast(coalesce(sum(a.curr_stock), 0) as bigint)
             from aisles a where a.device_no = d.device_no
@@ -65,6 +72,11 @@ statements! {
     WITHOUT_OWNER() -> String = "select d.device_code from devices d
         where d.device_no not in (select o.device_no from device_owners o
             where o.until_ms = 9223372036854775807)";
+    ARRIVALS() -> Arrivals = "select count(*) as count, coalesce(min(arrival_no), 0) as first,
+            coalesce(max(arrival_no), 0) as last
+        from arrivals";
+    LAST_ENTRY() -> i64 = "select coalesce(max(entry_no), 0) from audit";
+    LAST_REFUSED_REQUEST() -> i64 = "select coalesce(max(number), 0) from refused_requests";
 }
 
 /// The result of a recount.
@@ -119,9 +131,7 @@ impl Upkeep<'_> {
             let check = async move |read: &Read<'_>, found: &mut Verified| {
                 ledgers.check_ledgers(read, found).await?;
                 ledgers.check_changes(read, found).await?;
-                blocks::check(read, &ledgers, found).await?;
-                owners::check(read, &ledgers, found).await?;
-                devices::check(read, &ledgers, found).await
+                fleet::check(read, &ledgers, found).await
             };
             self.check_part(&name, &mut verified, check).await?;
             let zone = self.0.zone.clone();
@@ -133,7 +143,7 @@ impl Upkeep<'_> {
         // After the orders: a counter only grows.
         let last_arrival = verified.last_arrival;
         let check = async move |read: &Read<'_>, found: &mut Verified| {
-            counters::check(read, last_arrival, found).await
+            check_counters(read, last_arrival, found).await
         };
         self.check_part("the counters", &mut verified, check).await?;
         Ok(verified)
@@ -233,7 +243,7 @@ async fn stocks_and_owners(read: &Read<'_>, found: &mut Verified) -> Result<(), 
     for code in read.all::<String>(&WITHOUT_OWNER, &[]).await? {
         found.differences.push(format!("device {code}: it has no owner"));
     }
-    owners::check_periods(read, found).await
+    fleet::check_periods(read, found).await
 }
 
 impl Group {
@@ -246,14 +256,16 @@ impl Group {
             let params = [self.number.into(), ledger.device_no.into()];
             let recount: OrderCounts = read.one(&RECOUNT, &params).await?.unwrap_or_default();
             in_ledgers += recount.count;
-            found.differences.extend(ledger.differences(&self.id, &recount));
+            let name = format!("group {}, device {}", self.id, ledger.device_code);
+            found.differences.extend(ledger.differences(&name, &recount));
             if last_change_no != recount.last_change_no {
                 found.differences.push(format!(
-                    "group {}, device {}: the ledger has change {last_change_no} as the last one, \
+                    "{name}: the ledger has change {last_change_no} as the last one, \
                      orders have {}",
-                    self.id, ledger.device_code, recount.last_change_no
+                    recount.last_change_no
                 ));
             }
+            check_blocks(read, &ledger, &name, found).await?;
         }
         let orders = read.one::<i64>(&ORDERS, &number).await?.unwrap_or(0);
         found.orders += orders;
@@ -291,10 +303,9 @@ impl Group {
 }
 
 impl LedgerRow {
-    fn differences(&self, group_id: &str, orders: &OrderCounts) -> Vec<String> {
-        let LedgerRow { device_code, first_seq, archived_seq, last_seq, .. } = self;
+    fn differences(&self, name: &str, orders: &OrderCounts) -> Vec<String> {
+        let LedgerRow { first_seq, archived_seq, last_seq, .. } = self;
         let OrderCounts { count, lowest, highest, distinct_count, .. } = orders;
-        let name = format!("group {group_id}, device {device_code}");
         let mut differences = Vec::new();
         if *count != last_seq - first_seq + 1 {
             differences.push(format!(
@@ -318,4 +329,59 @@ impl LedgerRow {
         }
         differences
     }
+}
+
+/// Compares the blocks of a device's orders with the orders.
+async fn check_blocks(
+    read: &Read<'_>,
+    ledger: &LedgerRow,
+    name: &str,
+    found: &mut Verified,
+) -> Result<(), Error> {
+    let LedgerRow { group_no, device_no, last_seq: last, blocked_seq: blocked, .. } = *ledger;
+    let of_device = [group_no.into(), device_no.into()];
+    let blocks = read.one::<i64>(&BLOCKS, &of_device).await?.unwrap_or(0);
+    if blocked != blocks * BLOCK_ORDERS || blocked > last {
+        found.differences.push(format!(
+            "{name}: orders up to {blocked} of {last} are in blocks, there are {blocks} blocks of \
+             {BLOCK_ORDERS}"
+        ));
+    }
+    let outside = read.one::<i64>(&OUTSIDE, &of_device).await?.unwrap_or(0);
+    if outside > 0 {
+        found.differences.push(format!(
+            "{name}: {outside} orders started outside of the bounds of their blocks"
+        ));
+    }
+    Ok(())
+}
+
+/// Checks that no counter is behind a number that was taken from it, and that no arrival is missing
+/// after the first: only the oldest are ever deleted. `last_arrival` is the last one with orders.
+async fn check_counters(
+    read: &Read<'_>,
+    last_arrival: i64,
+    found: &mut Verified,
+) -> Result<(), Error> {
+    let arrivals: Arrivals = read.one(&ARRIVALS, &[]).await?.unwrap_or_default();
+    let last = arrivals.last.max(metadata::last(read, metadata::ARRIVALS).await?);
+    let Arrivals { count, first, .. } = arrivals;
+    if count > 0 && count != last - first + 1 {
+        found
+            .differences
+            .push(format!("arrivals {first} to {last} have numbers, {count} are stored"));
+    }
+    for (counter, highest) in [
+        (metadata::ARRIVALS, arrivals.last.max(last_arrival)),
+        (metadata::AUDIT, read.one(&LAST_ENTRY, &[]).await?.unwrap_or(0)),
+        (metadata::REFUSED_REQUESTS, read.one(&LAST_REFUSED_REQUEST, &[]).await?.unwrap_or(0)),
+    ] {
+        let last = metadata::last(read, counter).await?;
+        if highest > last {
+            found.differences.push(format!(
+                "counter {counter}: number {highest} is taken, the counter is at {last}"
+            ));
+        }
+    }
+    Ok(())
 }

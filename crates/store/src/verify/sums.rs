@@ -15,7 +15,7 @@ use crate::record::dictionaries::Dictionaries;
 use crate::record::sale::{Recorded, ZONE_CHANGE_MAX_MS, day_by_other_rules};
 use crate::record::sale_figures;
 use crate::record::stored::{StoredOrder, order_columns};
-use crate::sql::{distinct, statements};
+use crate::sql::{Row, distinct, statements};
 use crate::sums::device_block::{BlockSums, each_device, each_product, each_seller};
 use crate::sums::{BlockDay, BlockRow, DayRow, NO_SALE, Sums, figures, names_in};
 
@@ -146,63 +146,74 @@ impl Recount<'_> {
     async fn check_unsold_orders(&self, verified: &mut Verified) -> Result<(), Error> {
         self.read
             .each(&UNSOLD_ORDERS, &[self.group.number.into()], |row| {
-                let error = match row.read::<StoredOrder<'_>>() {
-                    Ok(order) => {
-                        verified.refunding += i64::from(sale_figures::is_refunding(order.sale));
-                        let error = match self.read_record(&order, verified) {
-                            Ok((_, recorded)) => unsold_error(&order, &recorded),
-                            Err(error) => Some(error.reason()),
-                        };
-                        error.map(|error| self.name(&order, error))
-                    }
-                    Err(error) => Some(self.unreadable(error)?),
-                };
-                verified.differences.extend(error);
+                if let Some((order, _, recorded)) = self.read_order(row, verified)? {
+                    let error = unsold_error(&order, &recorded);
+                    verified.differences.extend(error.map(|error| self.name(&order, error)));
+                }
                 Ok(())
             })
             .await
     }
 
-    /// Returns the text of an order's record, and what it says, compared with the device and the
-    /// trade start of the order.
-    fn read_record(
+    /// Returns an order, the text of its record, and what that says, compared with the device and
+    /// the trade start of the order. One that cannot be read is reported.
+    fn read_order<'r>(
         &self,
-        order: &StoredOrder<'_>,
+        row: &'r Row<'_>,
         verified: &mut Verified,
-    ) -> Result<(Vec<u8>, Recorded), Error> {
-        let text = order.text(self.dictionaries)?;
+    ) -> Result<Option<(StoredOrder<'r>, Vec<u8>, Recorded)>, Error> {
+        let order: StoredOrder<'_> = match row.read() {
+            Ok(order) => order,
+            Err(error) if error.is_damage() => {
+                let id = &self.group.id;
+                verified.differences.push(format!("group {id}: an order cannot be read: {error}"));
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        verified.refunding += i64::from(sale_figures::is_refunding(order.sale));
+        let text = order.text(self.dictionaries);
+        let read = text.and_then(|text| Ok((Recorded::read(&text)?, text)));
+        let (recorded, text) = match read {
+            Ok(read) => read,
+            Err(error) => {
+                verified.differences.push(self.name(&order, error.reason()));
+                return Ok(None);
+            }
+        };
         verified.last_arrival = verified.last_arrival.max(order.arrival_no.unwrap_or(0));
-        let recorded = Recorded::read(&text)?;
         let device = &recorded.device_code;
         if self.codes.get(&order.device_no).is_some_and(|code| code != device) {
             let error = format!("its record says device {device}");
-            verified.differences.push(self.name(order, error));
+            verified.differences.push(self.name(&order, error));
         }
-        let start = order.trade_start_ms;
-        let recorded_start = &recorded.trade_start_time;
-        let what = "its trade started";
-        if let Some((error, day)) = time_error(what, start, recorded_start, self.zone) {
-            let differences = match day {
-                Some(_) => &mut verified.by_other_rules,
-                None => &mut verified.differences,
-            };
-            differences.push(self.name(order, error));
+        let (start, recorded_start) = (order.trade_start_ms, &recorded.trade_start_time);
+        if let Some(error) = time_error("its trade started", start, recorded_start, self.zone) {
+            self.report(&order, error, verified);
         }
-        Ok((text, recorded))
+        Ok(Some((order, text, recorded)))
+    }
+
+    /// Reports an error of an order. Returns the day of the recorded time if other rules of the
+    /// zone explain it.
+    fn report(
+        &self,
+        order: &StoredOrder<'_>,
+        (error, day): OrderError,
+        verified: &mut Verified,
+    ) -> Option<Day> {
+        let differences = match day {
+            Some(_) => &mut verified.by_other_rules,
+            None => &mut verified.differences,
+        };
+        differences.push(self.name(order, error));
+        day
     }
 
     /// Returns a difference of an order.
     fn name(&self, order: &StoredOrder<'_>, error: String) -> String {
         let device = self.describe_device(order.device_no);
         format!("group {}, device {device}, order {}: {error}", self.group.id, order.order_id)
-    }
-
-    /// Returns the difference of a row whose columns cannot be read.
-    fn unreadable(&self, error: Error) -> Result<String, Error> {
-        match error.is_damage() {
-            true => Ok(format!("group {}: an order cannot be read: {error}", self.group.id)),
-            false => Err(error),
-        }
     }
 
     async fn add_days_with_sales(&self, days: &mut BTreeSet<Day>) -> Result<(), Error> {
@@ -254,37 +265,22 @@ impl Recount<'_> {
         let (start, end) = (self.zone.start_of(day), self.zone.start_of(day.next()));
         self.read
             .each(&SALES, &[group.into(), start.into(), end.into()], |row| {
-                let order: StoredOrder<'_> = match row.read() {
-                    Ok(order) => order,
+                let Some((order, text, recorded)) = self.read_order(row, verified)? else {
+                    return Ok(());
+                };
+                let sale = match order.sale(&text) {
+                    Ok(sale) => sale,
                     Err(error) => {
-                        verified.differences.push(self.unreadable(error)?);
+                        verified.differences.push(self.name(&order, error.reason()));
                         return Ok(());
                     }
                 };
-                verified.refunding += i64::from(sale_figures::is_refunding(order.sale));
-                let sale = self.read_record(&order, verified).and_then(|(text, recorded)| {
-                    let sale = order.sale(&text)?;
-                    let error = sale_error(&order, &sale, &recorded, self.zone);
-                    Ok((sale, error))
-                });
-                match sale {
-                    Ok((sale, error)) => {
-                        sums.count(self.zone, order.device_no, &sale);
-                        verified.find_names_of(&sale);
-                        match error {
-                            Some((error, Some(recorded))) => {
-                                verified.by_other_rules.push(self.name(&order, error));
-                                if recorded != day {
-                                    verified.days_by_other_rules.extend([recorded, day]);
-                                }
-                            }
-                            Some((error, None)) => {
-                                verified.differences.push(self.name(&order, error))
-                            }
-                            None => {}
-                        }
-                    }
-                    Err(error) => verified.differences.push(self.name(&order, error.reason())),
+                sums.count(self.zone, order.device_no, &sale);
+                verified.find_names_of(&sale);
+                let error = sale_error(&order, &sale, &recorded, self.zone);
+                let by_other_rules = error.and_then(|error| self.report(&order, error, verified));
+                if let Some(recorded) = by_other_rules.filter(|recorded| *recorded != day) {
+                    verified.days_by_other_rules.extend([recorded, day]);
                 }
                 Ok(())
             })

@@ -1,5 +1,5 @@
-//! Compares devices, their owners and their ledgers with each other, and looks for orders of a
-//! device that several groups have.
+//! Compares devices, their owners, their ledgers and the counts of them with each other, and looks
+//! for orders of a device that several groups have.
 
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
@@ -20,6 +20,9 @@ row! {
     struct NumberRow { device_code: String, stored: i64, device_no: Option<i64> }
     struct SinceRow { device_code: String, stored: UnixMs, since_ms: UnixMs }
     struct LedgerRow { group_no: GroupNo, group_id: String, device_no: DeviceNo }
+    struct NameRow { device_code: String, stored: String, device_name: String }
+    #[derive(PartialEq)]
+    struct CountRow { devices: i64, devices_from_ms: UnixMs }
 }
 
 statements! {
@@ -52,6 +55,28 @@ statements! {
         where l.group_no = $group_no
         group by l.device_code, l.since_ms having l.since_ms <> min(o.since_ms)
         order by l.device_code";
+    /// The last owner's ledgers in which the device has another name.
+    OTHER_NAMES(group_no) -> NameRow = "select l.device_code, l.device_name as stored,
+            d.device_name
+        from device_owners o
+        join ledger l on l.group_no = $group_no and l.device_code = o.device_code
+        join devices d on d.device_no = o.device_no
+        where o.group_no = $group_no and o.until_ms = 9223372036854775807
+            and l.device_name <> d.device_name
+        order by l.device_code";
+    LISTED_OTHERWISE(group_no) -> (String, bool) = "select distinct o.device_code, o.listed
+        from device_owners o join devices d on d.device_no = o.device_no
+        where o.group_no = $group_no and o.listed <> d.enabled
+        order by o.device_code";
+    COUNTED(group_no) -> CountRow = "select devices, devices_from_ms
+        from group_changes where group_no = $group_no";
+    /// The number of periods, and the count that follows from them.
+    LISTED(group_no) -> (i64, CountRow) = "select count(*) as periods,
+            coalesce(sum(case when listed and until_ms = 9223372036854775807
+                then 1 else 0 end), 0) as devices,
+            coalesce(max(case when until_ms < 9223372036854775807
+                then until_ms else since_ms end), 0) as devices_from_ms
+        from device_owners where group_no = $group_no";
     /// The devices with orders in several groups.
     SHARED() -> String = "select device_code from ledger where last_seq >= first_seq
         group by device_code having count(*) > 1 order by device_code";
@@ -128,6 +153,49 @@ pub(super) async fn check(
             stored.rfc3339(),
             since_ms.rfc3339()
         ));
+    }
+    check_names_and_counts(read, group, found).await
+}
+
+/// Compares the rows of a group about its devices with the fleet from which they derive.
+async fn check_names_and_counts(
+    read: &Read<'_>,
+    group: &Group,
+    found: &mut Verified,
+) -> Result<(), Error> {
+    let number = [group.number.into()];
+    for row in read.all(&OTHER_NAMES, &number).await? {
+        let NameRow { device_code, stored, device_name } = row;
+        found.differences.push(format!(
+            "group {}, device {device_code}: the name {stored:?} is stored, the device is called \
+             {device_name:?}",
+            group.id
+        ));
+    }
+    for (device_code, listed) in read.all::<(String, bool)>(&LISTED_OTHERWISE, &number).await? {
+        let error = match listed {
+            true => "it is listed, the device is not enabled",
+            false => "it is not listed, the device is enabled",
+        };
+        found.differences.push(format!("group {}, device {device_code}: {error}", group.id));
+    }
+    let counted = read.one::<CountRow>(&COUNTED, &number).await?;
+    let listed = read.one::<(i64, CountRow)>(&LISTED, &number).await?;
+    match (counted, listed) {
+        (None, Some((1.., _))) => {
+            found.differences.push(format!("group {}: it has no change counter", group.id));
+        }
+        (Some(counted), Some((_, listed))) if counted != listed => {
+            found.differences.push(format!(
+                "group {}: {} devices are counted from {} on, {} are listed from {} on",
+                group.id,
+                counted.devices,
+                counted.devices_from_ms.rfc3339(),
+                listed.devices,
+                listed.devices_from_ms.rfc3339()
+            ));
+        }
+        _ => {}
     }
     Ok(())
 }
