@@ -5,30 +5,27 @@
 //! and write the changes. A batch takes a handful of statements on PostgreSQL, which accepts many
 //! rows at once.
 
-mod batch_owners;
 mod creating;
 mod group_writer;
-mod order_row;
 mod order_state;
-mod stored_groups;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
 use futures_util::future::try_join_all;
 use kiosque_model::ids::unknown_device;
-use kiosque_model::{GroupNo, HistoryId, UnixMs, Zone};
+use kiosque_model::{DeviceNo, GroupNo, HistoryId, UnixMs, Zone};
 use tokio::sync::Mutex;
 use tokio::try_join;
 
 use crate::arrivals::ArrivalNo;
 use crate::cooperative::yield_if_due;
-use crate::db::{Deadline, Write};
+use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::record::Incoming;
 use crate::record::dictionaries::{Dictionaries, Dictionary};
-use crate::sql::statements;
+use crate::sql::{Value, distinct, statements};
 use crate::views::Intake;
 use crate::{dictionaries, metadata, owners};
 
@@ -36,11 +33,13 @@ pub use crate::owners::Owners;
 use crate::owners::Ownership;
 pub use creating::{EntryIndexes, NeededEntries};
 use group_writer::GroupWriter;
-use stored_groups::StoredGroups;
-pub(crate) use stored_groups::stored_orders;
 
 statements! {
-    [group_writer, order_row, stored_groups]
+    [group_writer, order_state]
+    STARTS_OF_ORDERS(group_no) -> (String, (DeviceNo, UnixMs)) = "select o.order_id, o.device_no,
+            o.trade_start_ms
+        from {each r: id text}
+        cross join orders o where o.group_no = $group_no and o.order_id = r.id";
 }
 
 /// The outcome of an order of a batch.
@@ -149,6 +148,38 @@ impl Intake<'_> {
             writer.write(&batch, &owners).await
         });
         Ok(self.committed(stored.await?).await)
+    }
+
+    /// Adds the owners of the devices of a batch to a cache.
+    async fn cache_owners(
+        self,
+        owners: Arc<Mutex<Owners>>,
+        batch: Arc<Vec<Incoming>>,
+    ) -> Result<(), Error> {
+        let mut owners = owners.lock_owned().await;
+        let load = async move |read: &Read<'_>| {
+            owners.refresh(read).await?;
+            owners.load(read, batch.iter().map(|order| order.device_code.as_str())).await
+        };
+        self.0.db.read(Deadline::OfRequest, load).await
+    }
+
+    /// Returns a group for each order of a batch. Orders with different groups do not depend on one
+    /// another, and separate transactions may store them. Orders of a device that moved have the
+    /// same group as the orders of all its groups.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn separable_groups(
+        self,
+        owners: &Arc<Mutex<Owners>>,
+        batch: &Arc<Vec<Incoming>>,
+    ) -> Result<Vec<Option<GroupNo>>, Error> {
+        let has_all = owners.lock().await.has_all_of(batch);
+        if !has_all {
+            self.cache_owners(Arc::clone(owners), Arc::clone(batch)).await?;
+        }
+        Ok(owners.lock().await.first_groups(batch))
     }
 
     /// Wakes the followers of a durable batch, and trains a dictionary if it is due. Returns its
@@ -386,6 +417,55 @@ impl BatchWriter<'_> {
 
 fn reject(field: &str, reason: &str) -> OrderOutcome {
     OrderOutcome::Rejected(format!("{field}: {reason}"))
+}
+
+/// The stored orders with the ids of a batch's orders, in the groups of the devices that moved: by
+/// group and id, their devices and their starts. An order stays in the group in which it was
+/// stored, even if it started after a later move of its device, such as on a device whose clock is
+/// ahead.
+struct StoredGroups(HashMap<GroupNo, HashMap<String, (DeviceNo, UnixMs)>>);
+
+impl StoredGroups {
+    /// Reads them, with one statement for each group of these devices, and none if no device moved.
+    async fn read(write: &Write<'_>, owned: &[OwnedOrder<'_>]) -> Result<StoredGroups, Error> {
+        let mut ids: BTreeMap<GroupNo, Vec<&str>> = BTreeMap::new();
+        for one in owned.iter().filter(|one| one.other_groups().next().is_some()) {
+            for group in one.ownership.groups() {
+                ids.entry(*group).or_default().push(one.order.order_id.as_str());
+            }
+        }
+        let reads = ids.into_iter().map(async |(group, ids)| {
+            let stored = stored_orders(write, group, &distinct(ids.into_iter())).await?;
+            Ok::<_, Error>((group, stored.into_iter().collect()))
+        });
+        Ok(StoredGroups(try_join_all(reads).await?.into_iter().collect()))
+    }
+
+    /// Assigns orders of devices that moved to the group in which they are stored with the same
+    /// start. An order that is not stored, or is stored with another start, stays with the owner at
+    /// its start.
+    fn restore(&self, owned: &mut [OwnedOrder<'_>]) {
+        for one in owned {
+            let start = Some(one.order.trade_start);
+            let others = one.other_groups().filter(|other| self.start_in(*other, one) == start);
+            one.group = others.max().unwrap_or(one.group);
+        }
+    }
+
+    /// Returns the start of the order with this id and this device in a group, if the group has it.
+    fn start_in(&self, group: GroupNo, one: &OwnedOrder<'_>) -> Option<UnixMs> {
+        let (device, start) = self.0.get(&group)?.get(one.order.order_id.as_str())?;
+        (*device == one.ownership.device).then_some(*start)
+    }
+}
+
+/// Returns the orders with these ids that a group has, each with its device and its start.
+pub(crate) async fn stored_orders(
+    read: &Read<'_>,
+    group: GroupNo,
+    ids: &[[Value<'_>; 1]],
+) -> Result<Vec<(String, (DeviceNo, UnixMs))>, Error> {
+    read.all_of(&STARTS_OF_ORDERS, ids, &[group.into()]).await
 }
 
 #[cfg(test)]

@@ -8,8 +8,9 @@ use kiosque_model::sales::Sale;
 use kiosque_model::{DeviceNo, GroupNo, TradeNo};
 use tokio::try_join;
 
-use super::order_row;
-use super::order_state::{DamagedOrders, OrderState, WriteKind, refuse_large};
+use super::order_state::{
+    DamagedOrders, OrderState, WriteKind, read_orders, refuse_large, write_orders,
+};
 use super::{BatchWriter, OrderOutcome, OwnedOrder, Position, reject};
 use crate::accounts::group_id;
 use crate::cooperative::yield_if_due;
@@ -94,7 +95,7 @@ impl<'a> GroupWriter<'a> {
         let codes = distinct(orders.iter().map(|one| one.order.device_code.as_str()));
         let sales =
             orders.iter().filter_map(|one| Some((one.ownership.device, one.order.sale.as_ref()?)));
-        let stored = order_row::read_orders(group, ids, batch.dictionaries);
+        let stored = read_orders(group, ids, batch.dictionaries);
         let holders = Bound::new(&HOLDERS, [group.into()]).with_rows(numbers).all();
         let ledgers = Bound::new(&LEDGERS, [group.into()]).with_rows(codes).all();
         let counter = ChangeCounter::read(group, batch.history);
@@ -329,7 +330,7 @@ impl<'a> GroupWriter<'a> {
         let write_of = |wanted| {
             let orders = packed.iter().filter(move |(kind, ..)| *kind == wanted);
             let orders = orders.map(|(_, order, record)| StoredOrder { record, ..*order });
-            order_row::write_orders(write, self.group, wanted, orders)
+            write_orders(write, self.group, wanted, orders)
         };
         self.ledgers.retain(|_, ledger| ledger.active_ms.is_some());
         let ledgers = self.ledgers.values().map(|ledger| {

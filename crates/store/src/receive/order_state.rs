@@ -1,15 +1,42 @@
-//! The state of one order while its batch is applied.
+//! The state of each order while its batch is applied, and how it is read and written.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use kiosque_model::{DeviceNo, GroupNo, TradeNo, UnixMs};
 
 use super::{OrderOutcome, OwnedOrder, reject};
+use crate::db::{Bound, Reading, Write};
 use crate::error::Error;
 use crate::record::dictionaries::{Dictionaries, Dictionary, RECORD_BYTES_MAX};
-use crate::record::stored::{StoredOrder, pack};
+use crate::record::stored::{StoredOrder, order_columns, pack};
 use crate::record::{Incoming, Record, sale_figures};
+use crate::sql::{Row, Value, statements};
+
+statements! {
+    STORED_ORDERS(group_no) -> (&str, StoredOrder<'_>) = concat!(
+        "select r.id as asked_id, ", order_columns!(), " from {each r: id text}
+        cross join orders o where o.group_no = $group_no and o.order_id = r.id"
+    );
+    INSERT_ORDERS(group_no) = "insert into orders (group_no, device_no, seq, trade_start_ms,
+            change_no, sale_at_ms, sale, arrival_no, order_id, trade_no, trade_no_in, record)
+        select g.group_no, r.device_no, r.seq, r.trade_start_ms, r.change_no, r.sale_at_ms,
+            r.sale, r.arrival_no, r.order_id, r.trade_no, r.trade_no_in, r.record
+        from {rows r: device_no bigint, seq bigint, trade_start_ms bigint, change_no bigint,
+            sale_at_ms bigint, sale bytea, arrival_no bigint, order_id text, trade_no text,
+            trade_no_in text, record bytea}
+        cross join group_changes g where g.group_no = $group_no";
+    UPDATE_ORDERS(group_no) = "update orders set trade_start_ms = r.trade_start_ms,
+            change_no = r.change_no, sale_at_ms = r.sale_at_ms, sale = r.sale,
+            arrival_no = r.arrival_no, trade_no = r.trade_no, trade_no_in = r.trade_no_in,
+            record = r.record
+        from {rows r: device_no bigint, seq bigint, trade_start_ms bigint, change_no bigint,
+            sale_at_ms bigint, sale bytea, arrival_no bigint, order_id text, trade_no text,
+            trade_no_in text, record bytea}
+        where orders.group_no = $group_no and orders.device_no = r.device_no
+            and orders.seq = r.seq and orders.order_id = r.order_id";
+}
 
 /// An order as stored now, or at the end of the batch.
 pub(super) struct OrderState<'a> {
@@ -66,10 +93,7 @@ impl OrderState<'_> {
 
 impl<'a> OrderState<'a> {
     /// Returns the state of a stored order.
-    pub(super) fn stored(
-        row: &StoredOrder<'_>,
-        dictionaries: &Dictionaries,
-    ) -> Result<OrderState<'a>, Error> {
+    fn stored(row: &StoredOrder<'_>, dictionaries: &Dictionaries) -> Result<OrderState<'a>, Error> {
         let text = |text: Option<&str>| text.map(|text| Cow::Owned(text.to_owned()));
         Ok(OrderState {
             device: row.device_no,
@@ -134,7 +158,7 @@ pub(super) struct DamagedOrders(HashMap<String, String>);
 
 impl DamagedOrders {
     /// Returns the state of a stored order, unless it is damaged.
-    pub(super) fn unless_damaged<'a>(
+    fn unless_damaged<'a>(
         &mut self,
         id: &str,
         order: Result<StoredOrder<'_>, Error>,
@@ -157,6 +181,62 @@ impl DamagedOrders {
              verify` lists what is damaged, and a backup may have it undamaged",
         )))
     }
+}
+
+/// The stored orders of a batch, by id.
+#[derive(Default)]
+pub(super) struct StoredOrders {
+    pub(super) orders: HashMap<Cow<'static, str>, OrderState<'static>>,
+    pub(super) damaged: DamagedOrders,
+}
+
+/// Reads the stored orders of a group that have one of the ids.
+pub(super) fn read_orders(
+    group: GroupNo,
+    ids: Vec<[Value<'_>; 1]>,
+    dictionaries: &Arc<Dictionaries>,
+) -> Reading<StoredOrders> {
+    let dictionaries = Arc::clone(dictionaries);
+    let stored = Bound::new(&STORED_ORDERS, [group.into()]).with_rows(ids);
+    stored.fold(StoredOrders::default(), move |stored: &mut StoredOrders, row: &Row<'_>| {
+        // The columns of a damaged order may be unreadable.
+        let (id, order) = match row.read() {
+            Ok((id, order)) => (id, Ok(order)),
+            Err(error) => (row.read()?, Err(error)),
+        };
+        let state = stored.damaged.unless_damaged(id, order, &dictionaries)?;
+        stored.orders.extend(state.map(|state| (Cow::Owned(id.to_owned()), state)));
+        Ok(())
+    })
+}
+
+/// Inserts or updates orders of a group. The position and the id of an order never change.
+pub(super) async fn write_orders<'v>(
+    write: &Write<'_>,
+    group: GroupNo,
+    kind: WriteKind,
+    orders: impl Iterator<Item = StoredOrder<'v>>,
+) -> Result<(), Error> {
+    let statement = match kind {
+        WriteKind::Insert => &INSERT_ORDERS,
+        WriteKind::Update => &UPDATE_ORDERS,
+    };
+    let rows = orders.map(|order| {
+        [
+            order.device_no.into(),
+            order.seq.into(),
+            order.trade_start_ms.into(),
+            order.change_no.into(),
+            order.sale_at_ms.into(),
+            order.sale.into(),
+            order.arrival_no.into(),
+            order.order_id.into(),
+            order.trade_no.into(),
+            order.trade_no_in.into(),
+            order.record.into(),
+        ]
+    });
+    write.execute_each(statement, rows, &[group.into()]).await
 }
 
 /// Rejects an order whose record would exceed the maximum size.
