@@ -7,25 +7,19 @@
 //! replaces no version.
 
 mod accounts;
-mod audit_details;
 mod changes;
-mod check;
-mod creation;
 mod deletion;
 mod device_rows;
 mod devices;
 mod differences;
-mod error;
 mod groups;
 mod ownership;
 mod products;
-mod reads;
 mod snapshot;
-mod stored_devices;
-mod unnamed;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
+use std::hash::Hash;
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::try_join_all;
@@ -33,7 +27,7 @@ use kiosque_clock::Clock;
 use kiosque_contract::{DatedMove, FleetCounts};
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::audit::AuditEvent;
-use kiosque_model::fleet::Fleet;
+use kiosque_model::fleet::{DeviceEntry, EntryId, EntryKind, Fleet};
 use kiosque_model::{ActedBy, GroupNo, UnixMs};
 
 use crate::audit::{self, Act};
@@ -41,29 +35,24 @@ use crate::change_counts::count_entry;
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::histories::Opening;
-use crate::sql::statements;
+use crate::sql::{FromRow, Sql, Value, statements};
 use crate::views::FleetView;
 use crate::{aisle_texts, metadata, owners, versions};
 pub(crate) use accounts::groups_of_accounts;
 use accounts::{Accounts, EndedSession};
-use audit_details::audit_details;
 use changes::FleetChanges;
-pub(crate) use creation::NewEntries;
 pub use deletion::DeleteError;
-use devices::DevicePlan;
-pub use differences::{EntryDifference, FieldDifference, OwnerDifference};
-pub use error::FleetError;
+use devices::{DevicePlan, Devices, errors_of_late_moves};
+pub(crate) use devices::{DeviceRow, aisles_of, periods_of};
+pub use differences::{EntryDifference, FieldDifference, OwnerDifference, Unnamed};
 use groups::Groups;
 pub(crate) use ownership::Period;
 use products::Products;
 pub(crate) use products::products_by_id;
 pub use snapshot::FleetSnapshot;
-pub(crate) use stored_devices::{DeviceRow, aisles_of, periods_of};
-use stored_devices::{Devices, errors_of_late_moves};
-pub use unnamed::Unnamed;
 
 statements! {
-    [accounts, deletion, device_rows, groups, products, snapshot, stored_devices, unnamed]
+    [accounts, deletion, device_rows, devices, differences, groups, products, snapshot]
 }
 
 /// The hashes of the given passwords, by login name.
@@ -102,7 +91,7 @@ pub struct Applied {
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
     /// The errors, each with its entry.
-    #[error("{}", error::lines(.0))]
+    #[error("{}", lines(.0))]
     Invalid(Vec<FleetError>),
     /// Another password was set after the given one was compared with the stored hash. Compare it
     /// again, and repeat the apply.
@@ -111,6 +100,51 @@ pub enum ApplyError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] Error),
+}
+
+/// An error in a fleet. Its text begins with its entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FleetError {
+    /// A new entry has none of these fields, but requires one of them.
+    Required {
+        /// The entry.
+        entry: EntryId,
+        /// The names of the fields in a fleet file.
+        fields: &'static [&'static str],
+    },
+    /// Any other error.
+    Other(String),
+}
+
+impl FleetError {
+    /// Returns the error of a new entry that has none of these fields.
+    fn required(kind: EntryKind, id: &str, fields: &'static [&'static str]) -> FleetError {
+        FleetError::Required { entry: EntryId::new(kind, id), fields }
+    }
+}
+
+impl fmt::Display for FleetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FleetError::Required { entry, fields } => {
+                let (fields, kind) = (fields.join(" or "), entry.kind.name());
+                write!(f, "{entry}: {fields}: required for a new {kind}")
+            }
+            FleetError::Other(text) => f.write_str(text),
+        }
+    }
+}
+
+impl From<String> for FleetError {
+    fn from(text: String) -> FleetError {
+        FleetError::Other(text)
+    }
+}
+
+/// Returns errors as text, one per line.
+fn lines(errors: &[FleetError]) -> String {
+    let errors: Vec<String> = errors.iter().map(FleetError::to_string).collect();
+    errors.join("\n")
 }
 
 impl FleetView<'_> {
@@ -148,6 +182,45 @@ impl FleetView<'_> {
             apply.run(&fleet, read_ahead).await
         };
         self.0.db.write(Deadline::None, change).await
+    }
+
+    /// Returns the errors that an apply of the fleet would report. Passwords are not checked.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn errors(self, fleet: Arc<Fleet>, now: UnixMs) -> Result<Vec<FleetError>, Error> {
+        let check = async move |read: &Read<'_>| {
+            let stored = read_stored(read, &fleet).await?;
+            match plan(read, &fleet, stored, &NewHashes::new(), now).await {
+                // No password is compared.
+                Ok(_) | Err(ApplyError::PasswordChanged) => Ok(Vec::new()),
+                Err(ApplyError::Invalid(errors)) => Ok(errors),
+                Err(ApplyError::Store(error)) => Err(error),
+            }
+        };
+        self.0.db.read(Deadline::OfRequest, check).await
+    }
+
+    /// Checks the products and devices of a fleet that do not exist, or lack a price, as an apply
+    /// would. Returns the codes of the devices, each with the number of its group.
+    ///
+    /// # Errors
+    /// All errors of these entries, or the store failed.
+    pub async fn check_new_entries(
+        self,
+        fleet: Arc<Fleet>,
+        now: UnixMs,
+    ) -> Result<Vec<(String, GroupNo)>, ApplyError> {
+        let check = async move |read: &Read<'_>| {
+            let NewEntries { fleet, stored } = NewEntries::read(read, (*fleet).clone()).await?;
+            let (changes, _) = plan(read, &fleet, stored, &NewHashes::new(), now).await?;
+            let devices = changes.devices.iter();
+            let devices = devices.flat_map(|device| {
+                device.present_groups.iter().map(|group| (device.code.to_owned(), *group))
+            });
+            Ok(devices.collect())
+        };
+        self.0.db.read(Deadline::None, check).await
     }
 
     /// Reads the stored state of a fleet before the transaction that changes it.
@@ -229,9 +302,9 @@ impl Apply<'_> {
         let mut applied = Applied { counts, dated_moves, ..Applied::default() };
         if self.is_dry_run {
             applied.differences = differences::of(&changes, now);
-            applied.unnamed = unnamed::read(self.write, fleet).await?;
+            applied.unnamed = differences::unnamed(self.write, fleet).await?;
         }
-        let act = Act::new(AuditEvent::FleetApplied, audit_details(counts, &changes));
+        let act = Act::new(AuditEvent::FleetApplied, changes.audit_details(counts));
         Ok(Changed { applied, act, ended })
     }
 
@@ -322,4 +395,75 @@ fn sorted(errors: HashMap<String, String>) -> Vec<FleetError> {
     let mut errors: Vec<String> = errors.into_values().collect();
     errors.sort_unstable();
     errors.into_iter().map(FleetError::Other).collect()
+}
+
+/// The products and devices of a fleet that do not exist, or are products without a price that the
+/// fleet has. Only these are created or changed for orders.
+pub(crate) struct NewEntries {
+    fleet: Fleet,
+    stored: StoredFleet,
+}
+
+impl NewEntries {
+    /// Locks the fleet until the transaction ends, and reads which entries do not exist.
+    pub(crate) async fn lock(write: &Write<'_>, fleet: Fleet) -> Result<NewEntries, Error> {
+        metadata::lock(write, metadata::FLEET).await?;
+        NewEntries::read(write, fleet).await
+    }
+
+    async fn read(read: &Read<'_>, mut fleet: Fleet) -> Result<NewEntries, Error> {
+        let stored = read_stored(read, &fleet).await?;
+        let (_, products, _, devices) = &stored;
+        let entries = fleet.products.into_iter();
+        fleet.products = entries.filter_map(|entry| products.completing(entry)).collect();
+        fleet.devices.retain(|entry| !devices.contains(entry.code.as_str()));
+        Ok(NewEntries { fleet, stored })
+    }
+
+    /// Returns the groups of the devices.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = GroupNo> {
+        let (groups, ..) = &self.stored;
+        let group = |entry: &DeviceEntry| Some(groups.get(entry.group.as_ref()?)?.group_no);
+        self.fleet.devices.iter().filter_map(group)
+    }
+
+    /// Creates the entries. Returns them, and their entry for the audit trail, unless there was
+    /// nothing to create.
+    pub(crate) async fn create(
+        self,
+        write: &Write<'_>,
+        by: &ActedBy,
+        opening: Opening,
+    ) -> Result<(Fleet, Option<Act>), ApplyError> {
+        let NewEntries { fleet, stored } = self;
+        let mut act = None;
+        if fleet != Fleet::default() {
+            let new_hashes = &NewHashes::new();
+            let apply = Apply { write, new_hashes, by, opening, is_dry_run: false };
+            act = Some(apply.change(&fleet, stored).await?.act);
+        }
+        Ok((fleet, act))
+    }
+}
+
+/// Returns the next free number, read by `sql`.
+async fn next_number(read: &Read<'_>, sql: &'static Sql) -> Result<i64, Error> {
+    Ok(read.one(sql, &[]).await?.unwrap_or_default())
+}
+
+/// Returns the values of the rows of a bulk statement by their keys, which come first in each row.
+async fn lists_of<K, V>(
+    read: &Read<'_>,
+    sql: &'static Sql,
+    rows: &[[Value<'_>; 1]],
+) -> Result<HashMap<K, Vec<V>>, Error>
+where
+    K: for<'r> FromRow<'r> + Eq + Hash,
+    V: for<'r> FromRow<'r>,
+{
+    let mut lists: HashMap<K, Vec<V>> = HashMap::new();
+    for (key, value) in read.all_of(sql, rows, &[]).await? {
+        lists.entry(key).or_default().push(value);
+    }
+    Ok(lists)
 }

@@ -13,7 +13,7 @@ const OF_ALL_GROUPS: &[(&str, &str)] = &[
     ("owners::PERIODS", "the owners of a device over time, cached by the caller"),
     ("owners::LEDGERS", "the groups of devices that are not cached"),
     ("owners::GROUPS_SINCE", "the groups of a group's devices, for the operator"),
-    ("fleet::stored_devices::PERIODS_OF_DEVICES", "an apply, or a list for the operator"),
+    ("fleet::devices::PERIODS_OF_DEVICES", "an apply, or a list for the operator"),
     ("dictionaries::CHANGES", "some times before a dictionary is trained"),
     ("dictionaries::SAMPLES", "once, to train a dictionary"),
     ("orders::following::LAST_CHANGES", "once a second, for the groups with waiting requests"),

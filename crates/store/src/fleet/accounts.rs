@@ -9,10 +9,10 @@ use kiosque_model::fleet::{AccountEntry, EntryKind, Fleet};
 use kiosque_model::{AccountNo, GroupNo, LoginName, UnixMs};
 
 use super::groups::Groups;
-use super::reads::{lists_of, next_number};
-use super::{ApplyError, FleetError, NewHash, NewHashes, count_entry};
+use super::{ApplyError, FleetError, NewHash, NewHashes, count_entry, lists_of, next_number};
 use crate::accounts::{AccountRow, KeyedAccount};
 use crate::audit::LiveSession;
+use crate::change_counts::Changed;
 use crate::db::{Read, Write};
 use crate::error::Error;
 use crate::sessions;
@@ -52,28 +52,24 @@ pub(crate) async fn groups_of_accounts(
 
 /// The stored accounts of a fleet's entries.
 pub(super) struct Accounts {
-    by_name: HashMap<String, StoredAccount>,
+    by_name: HashMap<String, Account>,
     next: i64,
 }
 
-struct StoredAccount {
+#[derive(Clone, PartialEq)]
+pub(super) struct Account {
     number: AccountNo,
-    row: AccountRow,
+    pub(super) row: AccountRow,
     /// The ids of its groups, in their order.
-    groups: Vec<String>,
+    pub(super) groups: Vec<String>,
 }
 
 /// An account that an apply creates or changes.
 pub(super) struct ChangedAccount<'a> {
-    number: AccountNo,
     pub(super) name: &'a LoginName,
-    /// `None` for a new account.
-    pub(super) old: Option<AccountRow>,
-    pub(super) row: AccountRow,
-    /// `None` if they stay.
+    pub(super) account: Changed<Account>,
+    /// The groups, if the entry has them.
     groups: Option<Vec<GroupNo>>,
-    /// The ids of the groups before and after, in their order.
-    pub(super) group_ids: [Vec<String>; 2],
 }
 
 /// A session that ended because its account lost its access.
@@ -93,7 +89,7 @@ impl Accounts {
         let stored = stored.into_iter().map(|row| {
             let KeyedAccount { login_name, account_no: number, account: row } = row;
             let groups = groups.remove(&number).unwrap_or_default();
-            (login_name, StoredAccount { number, row, groups })
+            (login_name, Account { number, row, groups })
         });
         let by_name = stored.collect();
         let is_empty = fleet.accounts.is_empty();
@@ -141,23 +137,16 @@ impl Accounts {
             });
             let Some(hash) = hash else { continue };
             let row = merged(entry, hash, old_row);
-            let old_ids = old.map(|account| account.groups.clone()).unwrap_or_default();
-            let new_ids = match &entry.groups {
+            let number = old.map_or(AccountNo(self.next), |account| account.number);
+            let group_ids = match &entry.groups {
                 Some(ids) => ids.iter().map(ToString::to_string).collect(),
-                None => old_ids.clone(),
+                None => old.map(|account| account.groups.clone()).unwrap_or_default(),
             };
-            let stored = old_row.map(|row| (row, &old_ids));
-            if count_entry(counts, stored.as_ref(), &(&row, &new_ids)) {
-                let number = old.map_or(AccountNo(self.next), |account| account.number);
+            let new = Account { number, row, groups: group_ids };
+            if count_entry(counts, old, &new) {
                 self.next += i64::from(old.is_none());
-                changes.push(ChangedAccount {
-                    number,
-                    name: &entry.login_name,
-                    old: old_row.cloned(),
-                    row,
-                    groups: groups.filter(|_| new_ids != old_ids),
-                    group_ids: [old_ids, new_ids],
-                });
+                let account = Changed { old: old.cloned(), new };
+                changes.push(ChangedAccount { name: &entry.login_name, account, groups });
             }
         }
         Ok(changes)
@@ -207,7 +196,8 @@ pub(super) async fn write(
     changes: &[ChangedAccount<'_>],
     now: UnixMs,
 ) -> Result<Vec<EndedSession>, Error> {
-    let rows = changes.iter().map(|ChangedAccount { number, name, row, .. }| {
+    let rows = changes.iter().map(|ChangedAccount { name, account, .. }| {
+        let Account { number, row, .. } = &account.new;
         let AccountRow { display_name, password_hash, third_party_api, enabled } = row;
         [
             (*number).into(),
@@ -219,7 +209,12 @@ pub(super) async fn write(
         ]
     });
     write.execute_each(&SET_ACCOUNTS, rows, &[]).await?;
-    let regrouped = || changes.iter().filter_map(|one| Some((one.number, one.groups.as_ref()?)));
+    let regrouped = || {
+        let regrouped = changes.iter().filter(|ChangedAccount { account, .. }| {
+            account.old.as_ref().is_none_or(|old| old.groups != account.new.groups)
+        });
+        regrouped.filter_map(|one| Some((one.account.new.number, one.groups.as_ref()?)))
+    };
     let numbers = regrouped().map(|(number, _)| [number.into()]);
     write.execute_each(&DELETE_ACCOUNT_GROUPS, numbers, &[]).await?;
     let rows = regrouped().flat_map(|(number, groups)| {
@@ -228,11 +223,11 @@ pub(super) async fn write(
     });
     write.execute_each(&INSERT_ACCOUNT_GROUPS, rows, &[]).await?;
     let mut ended = Vec::new();
-    for account in changes {
-        let old = account.old.as_ref();
-        let Some(reason) = old.and_then(|old| lost_access(old, &account.row)) else { continue };
-        let live = sessions::end(write, account.number, now).await?;
-        let name = account.name.as_str();
+    for ChangedAccount { name, account: Changed { old, new }, .. } in changes {
+        let reason = old.as_ref().and_then(|old| lost_access(&old.row, &new.row));
+        let Some(reason) = reason else { continue };
+        let live = sessions::end(write, new.number, now).await?;
+        let name = name.as_str();
         ended.extend(live.map(|session| EndedSession {
             account: name.to_owned(),
             reason,

@@ -1,18 +1,32 @@
-//! The entries that an apply creates or changes, field by field.
+//! The results of a dry run: the entries that an apply creates or changes, field by field, and the
+//! stored ones that are not in the fleet, which it does not change.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Debug, Display};
 
 use kiosque_contract::inventory::ProductItem;
 use kiosque_model::UnixMs;
-use kiosque_model::fleet::Aisle;
+use kiosque_model::fleet::{Aisle, EntryKind, Fleet};
 
-use super::accounts::ChangedAccount;
+use super::accounts::{Account, ChangedAccount};
 use super::changes::FleetChanges;
 use super::devices::{AislesChange, ChangedDevice};
 use super::ownership::OwnersChange;
 use crate::accounts::GroupRow;
 use crate::change_counts::Changed;
+use crate::db::Read;
+use crate::error::Error;
+use crate::sql::statements;
+
+statements! {
+    GROUP_IDS() -> String = "select group_id from groups";
+    LOGIN_NAMES() -> String = "select login_name from accounts";
+    GOODS_IDS() -> String = "select goods_id from products";
+    DEVICE_CODES() -> String = "select device_code from devices";
+}
+
+/// Maximum number of listed ids of a kind.
+const LISTED_MAX: usize = 10;
 
 /// An entry of a fleet that an apply creates or changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +76,17 @@ pub struct FieldDifference {
     pub new: String,
 }
 
+/// The stored entries of a kind that are not in a fleet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unnamed {
+    /// The kind.
+    pub kind: EntryKind,
+    /// The first ids, login names or codes.
+    pub first: Vec<String>,
+    /// The total number.
+    pub count: usize,
+}
+
 impl Display for FieldDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.old {
@@ -78,6 +103,31 @@ pub(super) fn of(changes: &FleetChanges<'_>, now: UnixMs) -> Vec<EntryDifference
     let products = changes.products.iter().map(product);
     let devices = changes.devices.iter().map(|changed| device(changed, now));
     groups.chain(accounts).chain(products).chain(devices).collect()
+}
+
+/// Returns the entries that are not in a fleet, for each kind that has any.
+pub(super) async fn unnamed(read: &Read<'_>, fleet: &Fleet) -> Result<Vec<Unnamed>, Error> {
+    let groups = fleet.groups.iter().map(|entry| entry.id.as_str()).collect();
+    let accounts = fleet.accounts.iter().map(|entry| entry.login_name.as_str()).collect();
+    let products = fleet.products.iter().map(|entry| entry.id.as_str()).collect();
+    let devices = fleet.devices.iter().map(|entry| entry.code.as_str()).collect();
+    let kinds: [(_, _, HashSet<&str>); 4] = [
+        (EntryKind::Group, &GROUP_IDS, groups),
+        (EntryKind::Account, &LOGIN_NAMES, accounts),
+        (EntryKind::Product, &GOODS_IDS, products),
+        (EntryKind::Device, &DEVICE_CODES, devices),
+    ];
+    let mut all = Vec::new();
+    for (kind, stored, named) in kinds {
+        let mut ids = read.all::<String>(stored, &[]).await?;
+        ids.retain(|id| !named.contains(id.as_str()));
+        ids.sort_unstable();
+        let count = ids.len();
+        ids.truncate(LISTED_MAX);
+        all.push(Unnamed { kind, first: ids, count });
+    }
+    all.retain(|unnamed| unnamed.count > 0);
+    Ok(all)
 }
 
 /// Compares the fields of an entry, one after the other.
@@ -115,15 +165,16 @@ fn group(changed: &Changed<GroupRow>) -> EntryDifference {
 
 /// Hashes of passwords are not shown.
 fn account(changed: &ChangedAccount<'_>) -> EntryDifference {
-    let (old, new) = (changed.old.as_ref(), &changed.row);
+    let Changed { old, new: Account { row: new, groups, .. } } = &changed.account;
+    let old_groups = old.as_ref().map(|old| &old.groups);
+    let old = old.as_ref().map(|old| &old.row);
     let has_other_password = old.is_some_and(|old| old.password_hash != new.password_hash);
-    let [old_groups, groups] = &changed.group_ids;
     EntryDifference::new("account", changed.name.as_str(), old.is_none())
         .value("display_name", old.map(|old| &old.display_name), &new.display_name)
         .shown("password", has_other_password.then(|| "another".to_owned()))
         .value("third_party_api", old.map(|old| old.third_party_api), new.third_party_api)
         .value("enabled", old.map(|old| old.enabled), new.enabled)
-        .value("groups", old.map(|_| old_groups), groups)
+        .value("groups", old_groups, groups)
 }
 
 fn product(changed: &Changed<ProductItem>) -> EntryDifference {

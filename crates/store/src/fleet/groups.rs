@@ -6,8 +6,7 @@ use kiosque_contract::ChangeCounts;
 use kiosque_model::fleet::{EntryKind, Fleet, GroupEntry};
 use kiosque_model::{GroupId, GroupNo};
 
-use super::reads::next_number;
-use super::{FleetError, count_entry};
+use super::{FleetError, count_entry, next_number};
 use crate::accounts::GroupRow;
 use crate::change_counts::Changed;
 use crate::db::{Read, Write};
