@@ -268,7 +268,7 @@ impl<'a> Import<'a> {
             store,
             clock,
             observer,
-            names: Arc::new(store.fleet().product_names().await?),
+            names: Arc::new(store.fleet().snapshot().await?.product_names),
             missing: MissingEntries::default(),
             rows: None,
             run: run.clone(),

@@ -30,7 +30,7 @@ pub(crate) async fn run(settings: &Settings, what: FleetWhat) -> anyhow::Result<
 
 /// Prints the devices that had other groups before the one in the file, with all of their groups.
 async fn warn_of_earlier_groups(store: &Store, fleet: &FleetFile) -> anyhow::Result<()> {
-    let groups = store.fleet().groups_by_device().await?;
+    let groups = store.fleet().snapshot().await?.groups_by_device;
     let moved: Vec<&FleetDevice> = fleet
         .device
         .iter()

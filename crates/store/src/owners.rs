@@ -98,6 +98,11 @@ impl DeviceGroups {
         self.latest.get(code).copied()
     }
 
+    /// Returns the codes of all devices.
+    pub fn into_codes(self) -> impl Iterator<Item = String> {
+        self.latest.into_keys()
+    }
+
     /// Returns whether orders of a device may belong to several groups.
     pub fn has_moved(&self, code: &str) -> bool {
         !self.moved.is_empty() && self.moved.contains(code)

@@ -33,9 +33,9 @@ pub(super) async fn check_opening(
             is_alike.then(|| first.message())
         }
         ([], [first, ..]) => {
-            let known = store.fleet().device_codes().await?;
+            let known = store.fleet().snapshot().await?.groups_by_device;
             let is_unknown = |one: &CheckedOrder| {
-                !known.contains(one.incoming.device_code.as_str())
+                known.latest(one.incoming.device_code.as_str()).is_none()
                     && !missing.creates_device_of(one.line)
             };
             let reason = Reason::new(&unknown_device(&first.incoming.device_code));

@@ -55,10 +55,11 @@ impl Positions {
 impl MissingEntries {
     /// Reads which devices and products exist, and which products have no price.
     pub(super) async fn read(store: &Store) -> Result<MissingEntries, ImportError> {
-        let devices = Positions::of_existing(store.fleet().device_codes().await?);
+        let stored = store.fleet().snapshot().await?;
+        let devices = Positions::of_existing(stored.groups_by_device.into_codes());
         let unpriced: HashSet<String> =
             store.fleet().unpriced_products().await?.into_iter().collect();
-        let priced = store.fleet().product_names().await?.into_keys();
+        let priced = stored.product_names.into_keys();
         let priced = priced.filter(|product| !unpriced.contains(product));
         let products = Positions::of_existing(priced);
         let groups = store.inventory().group_ids().await?.into_values().collect();

@@ -33,7 +33,7 @@ pub(super) async fn store(
     rejected: &mut Vec<Rejected>,
 ) -> Result<(), ImportError> {
     let total = u64::try_from(orders.len()).unwrap_or(u64::MAX);
-    let mut groups = import.store.fleet().groups_by_device().await?;
+    let mut groups = import.store.fleet().snapshot().await?.groups_by_device;
     import.missing.check(import.store, import.clock.now(), &mut groups).await?;
     let StorageOrder { sorted, mut by_line } = sort_for_storage(orders, &groups);
     let owners = Arc::default();

@@ -1,6 +1,6 @@
 //! The part of the fleet that incoming orders need.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use kiosque_model::GroupNo;
 
@@ -13,7 +13,6 @@ use crate::views::FleetView;
 
 statements! {
     PRODUCT_NAMES() -> (String, String) = "select goods_id, goods_name from products";
-    DEVICE_CODES() -> String = "select device_code from devices";
     GROUPS_BY_DEVICE() -> (String, GroupNo) = "select device_code, group_no
         from device_owners order by since_ms";
     /// The groups that have orders of a device but never owned it: its move was replaced.
@@ -34,20 +33,12 @@ pub struct FleetSnapshot {
 }
 
 impl FleetView<'_> {
-    /// Returns the name of every product by `goodsId`, for order lines without a name.
+    /// Returns a snapshot of the fleet.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn product_names(self) -> Result<HashMap<String, String>, Error> {
-        self.0.db.read(Deadline::None, product_names).await
-    }
-
-    /// Returns the groups of every device.
-    ///
-    /// # Errors
-    /// The store failed.
-    pub async fn groups_by_device(self) -> Result<DeviceGroups, Error> {
-        self.0.db.read(Deadline::None, groups_by_device).await
+    pub async fn snapshot(self) -> Result<FleetSnapshot, Error> {
+        self.0.db.read(Deadline::None, snapshot).await
     }
 
     /// Returns a snapshot of the fleet if owners of devices or names of products have changed since
@@ -62,34 +53,16 @@ impl FleetView<'_> {
         if Some(metadata::fleet_version_now(&self.0.db).await?) == known.version {
             return Ok(None);
         }
-        let read = async |read: &Read<'_>| {
-            Ok(FleetSnapshot {
-                version: Some(metadata::last(read, metadata::FLEET).await?),
-                product_names: product_names(read).await?,
-                groups_by_device: groups_by_device(read).await?,
-            })
-        };
-        self.0.db.read(Deadline::OfRequest, read).await.map(Some)
-    }
-
-    /// Returns the code of every device.
-    ///
-    /// # Errors
-    /// The store failed.
-    pub async fn device_codes(self) -> Result<HashSet<String>, Error> {
-        let codes = async |read: &Read<'_>| read.all(&DEVICE_CODES, &[]).await;
-        Ok(self.0.db.read(Deadline::None, codes).await?.into_iter().collect())
+        self.0.db.read(Deadline::OfRequest, snapshot).await.map(Some)
     }
 }
 
-async fn product_names(read: &Read<'_>) -> Result<HashMap<String, String>, Error> {
-    Ok(read.all(&PRODUCT_NAMES, &[]).await?.into_iter().collect())
-}
-
-async fn groups_by_device(read: &Read<'_>) -> Result<DeviceGroups, Error> {
-    let mut groups = DeviceGroups::default();
+async fn snapshot(read: &Read<'_>) -> Result<FleetSnapshot, Error> {
+    let mut groups_by_device = DeviceGroups::default();
     for sql in [&GROUPS_OF_REPLACED_MOVES, &GROUPS_BY_DEVICE] {
-        groups.extend(read.all(sql, &[]).await?);
+        groups_by_device.extend(read.all(sql, &[]).await?);
     }
-    Ok(groups)
+    let product_names = read.all(&PRODUCT_NAMES, &[]).await?.into_iter().collect();
+    let version = Some(metadata::last(read, metadata::FLEET).await?);
+    Ok(FleetSnapshot { version, product_names, groups_by_device })
 }

@@ -75,7 +75,7 @@ async fn an_order_of_a_replaced_move_is_stored_once() {
 #[tokio::test]
 async fn orders_of_a_device_with_a_replaced_move_may_belong_to_several_groups() {
     let fixture = replaced("a", None).await;
-    let groups = fixture.store.fleet().groups_by_device().await.unwrap();
+    let groups = fixture.store.fleet().snapshot().await.unwrap().groups_by_device;
     assert_eq!(["d1", "d2", "e1"].map(|code| groups.has_moved(code)), [true, false, false]);
     let latest = fixture.query("select group_no from groups where group_id = 'a'");
     assert_eq!(groups.latest("d1").unwrap().0.to_string(), latest[0]);
