@@ -42,7 +42,7 @@ const OF_ALL_GROUPS: &[(&str, &str)] = &[
     ("inventory::device_orders::LEDGERS", "the groups of a device, for the operator"),
     ("inventory::device_orders::newest_first::RECORDS", "a list of all groups, for the operator"),
     ("inventory::devices::DEVICES_OF_GROUP", "a list for the operator"),
-    ("inventory::devices::periods::LEDGERS", "a list for the operator"),
+    ("inventory::devices::LEDGERS", "a list for the operator"),
     ("inventory::devices::search::SALES", "a list for the operator"),
     ("inventory::groups::DEVICES_OF_GROUPS", "a list for the operator"),
     ("inventory::groups::ORDERS_OF_GROUPS", "a list for the operator"),

@@ -265,7 +265,11 @@ async fn latest(
                 let order: StoredOrder<'_> = row.read()?;
                 rows += 1;
                 if found.next.is_none() && of.filter.includes(&order)? {
-                    let item = ledger.item(&order, dictionaries)?;
+                    let item = OrderItem {
+                        group_id: ledger.group_id.clone(),
+                        archived: order.seq <= ledger.archived_seq,
+                        record: record(&order, dictionaries)?,
+                    };
                     match has_card(&item, of.card_end.as_deref()) {
                         true if found.orders.len() == of.limit => {
                             found.next = Some(ledger.position(before));
@@ -360,15 +364,5 @@ impl ListedOrder<'_> {
 impl LedgerRow {
     fn position(&self, seq: i64) -> OrderPosition {
         OrderPosition { group: self.group_no, seq }
-    }
-
-    fn item(
-        &self,
-        order: &StoredOrder<'_>,
-        dictionaries: &Dictionaries,
-    ) -> Result<OrderItem, Error> {
-        let group_id = self.group_id.clone();
-        let archived = order.seq <= self.archived_seq;
-        Ok(OrderItem { group_id, archived, record: record(order, dictionaries)? })
     }
 }

@@ -1,25 +1,29 @@
 //! The list of devices, and one device in detail.
 
-mod periods;
 mod search;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use kiosque_contract::inventory::{AisleItem, DeviceDetail, DeviceItem, DeviceOwner, PlannedMove};
+use kiosque_contract::inventory::{
+    AisleItem, DeviceDetail, DeviceItem, DeviceLedger, DeviceOwner, PlannedMove,
+};
 use kiosque_contract::{FleetAisle, FleetDevice, Object};
 use kiosque_model::fleet::Aisle;
-use kiosque_model::{DeviceCode, GroupId, UnixMs};
+use kiosque_model::{DeviceCode, DeviceNo, GroupId, GroupNo, UnixMs};
 
 use super::{Listed, Listing, numbers};
+use crate::activity::Activity;
 use crate::db::{Deadline, Read};
 use crate::error::Error;
-use crate::fleet::{self, DeviceRow};
-use crate::sql::{row, statements};
+use crate::fleet::{self, DeviceRow, Period};
+use crate::sql::{Value, row, statements};
 use crate::views::Inventory;
-use periods::{DevicePeriods, device_periods};
 pub use search::{DeviceSearch, FoundDevice, FoundDevices};
 
 row! {
+    struct LedgerRow { device_no: DeviceNo, group_no: GroupNo, ledger: DeviceLedger }
+    for DeviceLedger { group_id, order_count, archived_count, last_active_timestamp }
     for AisleItem {
         aisle_code, cabinet_code, layer, goods_id, price, show_price, curr_stock, max_stock,
         enabled, broken,
@@ -27,7 +31,7 @@ row! {
 }
 
 statements! {
-    [periods, search]
+    [search]
     DEVICES(after, count) -> DeviceRow = "select device_no, device_code, device_name, device_model,
             address, enabled, created_at_ms, total_curr_stock
         from devices where device_code > $after order by device_code limit $count";
@@ -45,6 +49,14 @@ statements! {
     AISLES(device_no) -> AisleItem = "select aisle_code, cabinet_code, layer, goods_id, price,
             show_price, curr_stock, max_stock, enabled, broken
         from aisles where device_no = $device_no order by position";
+    LEDGERS() -> LedgerRow = "select d.device_no, l.group_no, g.group_id,
+            l.last_seq - l.first_seq + 1 as order_count,
+            l.archived_seq - l.first_seq + 1 as archived_count,
+            l.last_active_ms as last_active_timestamp
+        from {rows r: device bigint} cross join devices d cross join ledger l
+        join groups g on g.group_no = l.group_no
+        where d.device_no = r.device and l.device_code = d.device_code
+        order by d.device_no, l.since_ms";
 }
 
 impl Inventory<'_> {
@@ -157,6 +169,42 @@ async fn rows(
     };
     let of_group = [group.as_str().into(), now.into()];
     listing.read(read, &DEVICES_OF_GROUP, &of_group, |row: &DeviceRow| &row.device_code).await
+}
+
+/// The periods and the ledgers of a device, by their starts.
+#[derive(Default)]
+struct DevicePeriods {
+    all: Vec<Period>,
+    /// A ledger belongs to an owner, even if it owned the device twice, or to a group that keeps
+    /// orders of a period that was replaced.
+    ledgers: Vec<(GroupNo, DeviceLedger)>,
+}
+
+/// Returns the periods and the ledgers of devices.
+async fn device_periods(
+    read: &Read<'_>,
+    devices: &[[Value<'_>; 1]],
+    activity: &Activity,
+) -> Result<HashMap<DeviceNo, DevicePeriods>, Error> {
+    let periods = fleet::periods_of(read, devices).await?.into_iter();
+    let periods = periods.map(|(device, all)| (device, DevicePeriods { all, ..<_>::default() }));
+    let mut periods: HashMap<DeviceNo, DevicePeriods> = periods.collect();
+    for row in read.all_of(&LEDGERS, devices, &[]).await? {
+        let LedgerRow { device_no, group_no, mut ledger } = row;
+        let last_active = ledger.last_active_timestamp.map(UnixMs);
+        let last_active = activity.merged((group_no, device_no), last_active);
+        ledger.last_active_timestamp = last_active.map(|at| at.0);
+        periods.entry(device_no).or_default().ledgers.push((group_no, ledger));
+    }
+    Ok(periods)
+}
+
+impl DevicePeriods {
+    /// Returns the owner at a time. The first one owns all earlier time.
+    fn owner_at(&self, at: UnixMs) -> Option<&str> {
+        let latest = self.all.iter().rev().find(|period| period.since <= at);
+        latest.or(self.all.first()).map(|period| period.group_id.as_str())
+    }
 }
 
 fn item(row: DeviceRow, periods: &DevicePeriods, now: UnixMs) -> DeviceItem {

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use kiosque_contract::inventory::DeviceItem;
 use kiosque_model::{Day, DeviceNo, DeviceState, GroupId, GroupNo, UnixMs};
 
-use super::periods::{DevicePeriods, device_periods};
-use super::{DeviceRow, Listing, item, numbers, rows};
+use super::{DevicePeriods, DeviceRow, Listing, device_periods, item, numbers, rows};
 use crate::activity::Activity;
 use crate::db::{Deadline, Read};
 use crate::devices::OnlineSince;
