@@ -1,26 +1,23 @@
 //! Sessions: one row per account. `kiosque_model::session` documents the guarantee.
 
-mod end;
-
 use kiosque_contract::SwitchableGroup;
-use kiosque_model::audit::AuditEvent;
+use kiosque_model::audit::{AccountChange, AuditEvent};
 use kiosque_model::session::TOKEN_RANDOM_BYTES;
 use kiosque_model::{
-    AccountNo, Claim, GroupId, GroupNo, Origin, Refusal, Token, TokenDigest, UnixMs,
+    AccountNo, ActedBy, Claim, GroupId, GroupNo, LoginName, Origin, Refusal, Token, TokenDigest,
+    UnixMs,
 };
 
 use crate::accounts::{self, AccountRow, Credentials, GroupRow};
+use crate::audit::{self, LiveSession};
 use crate::db::{Deadline, Write};
 use crate::error::{Error, Refused};
+use crate::known_sources;
 use crate::scoped::{ended_if_expired, live_session};
 use crate::sql::statements;
 use crate::views::Sessions;
-use crate::{audit, known_sources};
-pub use end::EndedSession;
-pub(crate) use end::end;
 
 statements! {
-    [end]
     ACCOUNT(account_no) -> AccountRow = "select display_name, password_hash, third_party_api,
             enabled
         from accounts where account_no = $account_no";
@@ -42,6 +39,9 @@ statements! {
         where account_no = $account_no and token_digest = $presented_digest";
     END(account_no, token_digest) = "delete from sessions
         where account_no = $account_no and token_digest = $token_digest";
+    ACCOUNT_NAMED(login_name) -> AccountNo = "select account_no from accounts
+        where login_name = $login_name";
+    DELETE(account_no) = "delete from sessions where account_no = $account_no";
 }
 
 /// A session that has just been opened or switched.
@@ -55,6 +55,17 @@ pub struct OpenedSession {
     pub switchable: Vec<SwitchableGroup>,
     /// The end of the session.
     pub expires_at: UnixMs,
+}
+
+/// The outcome of ending the session of an account.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EndedSession {
+    /// The session ended.
+    Ended(LiveSession),
+    /// The account had no live session.
+    NoSession,
+    /// There is no such account.
+    UnknownAccount,
 }
 
 /// The random part of a new token, and the end of its session.
@@ -135,6 +146,26 @@ impl Sessions<'_> {
         ended_if_expired(self.0, account, now, ended).await?;
         self.0.followers.session_changed(account, None);
         Ok(())
+    }
+
+    /// Ends the session of an account, which may log in again, and records it in the audit trail.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn end(self, account: LoginName, by: ActedBy) -> Result<EndedSession, Error> {
+        let end_it = async move |write: &Write<'_>| {
+            write.wait_for_earlier_leases().await?;
+            let name = account.as_str();
+            let number = write.one(&ACCOUNT_NAMED, &[name.into()]).await?;
+            let Some(number) = number else { return Ok(EndedSession::UnknownAccount) };
+            let Some(live) = end(write, number, by.at).await? else {
+                return Ok(EndedSession::NoSession);
+            };
+            let why = AccountChange::EndedByOperator;
+            audit::session_ended(write, name, why, live.clone(), &by).await?;
+            Ok(EndedSession::Ended(live))
+        };
+        self.0.db.write(Deadline::OfRequest, end_it).await
     }
 
     /// Changes a session. This node must hold the session lease before and after: another primary
@@ -247,4 +278,16 @@ fn opened(
         .into_iter()
         .map(|GroupRow { group_id, group_name, .. }| SwitchableGroup { group_id, group_name });
     Ok(OpenedSession { token, group_id, switchable: switchable.collect(), expires_at })
+}
+
+/// Deletes the session of an account. Returns it if it was live.
+pub(crate) async fn end(
+    write: &Write<'_>,
+    account: AccountNo,
+    now: UnixMs,
+) -> Result<Option<LiveSession>, Error> {
+    lock(write, account).await?;
+    let live = audit::live_session(write, account, now).await?;
+    write.execute(&DELETE, &[account.into()]).await?;
+    Ok(live)
 }
