@@ -2,19 +2,18 @@
 //! database that is not opened; the next run empties it and begins again. At the end, the row count
 //! and digest of every table and group are compared between both sides.
 
-mod digests;
 mod tables;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kiosque_model::{UnixMs, Zone};
+use sha2::{Digest, Sha256};
 
 use crate::db::{ClosedData, Db, Deadline, Read, Write};
 use crate::error::Error;
 use crate::metadata;
-use crate::sql::Sql;
+use crate::sql::{Sql, Value};
 use crate::views::Upkeep;
-use digests::{Digests, difference};
 use tables::Table;
 
 /// Metadata of the directory: the id that all moves of it have.
@@ -171,9 +170,8 @@ impl Upkeep<'_> {
             }
             let copied = copy(from, &target, tables, moved.rows(), &progress).await?;
             compare(&copied, &target, &moved, &progress).await?;
-            let groups: BTreeSet<i64> =
-                copied.iter().flat_map(|(_, digests)| digests.groups()).collect();
-            moved.groups = groups.len();
+            let groups = copied.iter().flat_map(|digests| digests.of_groups.keys().flatten());
+            moved.groups = groups.collect::<BTreeSet<_>>().len();
             metadata::set_entry(from, MOVED_INTO, &into).await?;
             metadata::set_entry(from, MOVED_AT, &now.0.to_string()).await?;
             from.close_data()?;
@@ -243,34 +241,33 @@ async fn copy(
     tables: &'static [Table],
     of: u64,
     progress: &(impl Fn(MoveProgress) + Send + Sync),
-) -> Result<Vec<(&'static Table, Digests)>, Error> {
+) -> Result<Vec<Digests>, Error> {
     let mut copied = Vec::new();
     let mut before = 0;
     for table in tables {
-        let mut digests = Digests::default();
-        let mut last = None;
+        let mut digests = Digests::new(table);
         loop {
             let step = MoveStep::Copying;
             let rows = before + digests.rows();
             progress(MoveProgress { step, table: table.name, rows, of });
-            let rows = table.page(from, last.as_deref()).await?;
-            let Some(end) = rows.last() else { break };
-            last = Some(end.clone());
-            digests.add(table, &rows);
+            let rows = digests.next(from).await?;
+            if rows.is_empty() {
+                break;
+            }
             let insert = async move |write: &Write<'_>| {
                 write.execute_each(&table.insert, rows.iter(), &[]).await
             };
             to.write::<_, Error>(Deadline::None, insert).await?;
         }
         before += digests.rows();
-        copied.push((table, digests));
+        copied.push(digests);
     }
     Ok(copied)
 }
 
 /// Compares the counts and digests of every table and group with the database's.
 async fn compare(
-    copied: &[(&'static Table, Digests)],
+    copied: &[Digests],
     to: &Db,
     moved: &Moved,
     progress: &(impl Fn(MoveProgress) + Send + Sync),
@@ -281,11 +278,16 @@ async fn compare(
     let of = moved.rows();
     let mut rows = 0;
     let mut differences = Vec::new();
-    for (table, here) in copied {
+    for here in copied {
+        let table = here.table;
         progress(MoveProgress { step: MoveStep::Comparing, table: table.name, rows, of });
-        let digests = async |read: &Read<'_>| Digests::read(read, table).await;
-        let there = to.read::<_, Error>(Deadline::None, digests).await?;
-        differences.extend(here.differences(&there, table.name));
+        let read = async |read: &Read<'_>| {
+            let mut digests = Digests::new(table);
+            while !digests.next(read).await?.is_empty() {}
+            Ok::<_, Error>(digests)
+        };
+        let there = to.read(Deadline::None, read).await?;
+        differences.extend(here.differences(&there));
         let counted = moved.rows_of(table.name);
         if differences.is_empty() && counted != there.rows() {
             differences.push(difference(table.name, counted, there.rows()));
@@ -293,4 +295,72 @@ async fn compare(
         rows += there.rows();
     }
     if differences.is_empty() { Ok(()) } else { Err(MoveError::Differ(differences)) }
+}
+
+/// The rows of a table on one side that were read so far: by group their number and their digest.
+/// Equal rows have equal digests on both engines. A table without group numbers has one digest.
+struct Digests {
+    table: &'static Table,
+    last: Option<Vec<Value<'static>>>,
+    of_groups: BTreeMap<Option<i64>, (u64, Sha256)>,
+}
+
+impl Digests {
+    fn new(table: &'static Table) -> Digests {
+        Digests { table, last: None, of_groups: BTreeMap::new() }
+    }
+
+    /// Reads and adds the next rows, in the order of the key. Returns none after the last one.
+    async fn next(&mut self, read: &Read<'_>) -> Result<Vec<Vec<Value<'static>>>, Error> {
+        let rows = self.table.page(read, self.last.as_deref()).await?;
+        for row in &rows {
+            let (count, digest) = self.of_groups.entry(self.table.group_of(row)).or_default();
+            *count += 1;
+            row.iter().for_each(|value| update(digest, value));
+        }
+        self.last = rows.last().cloned();
+        Ok(rows)
+    }
+
+    fn rows(&self) -> u64 {
+        self.of_groups.values().map(|(rows, _)| rows).sum()
+    }
+
+    /// Returns descriptions of the differences between both sides of the table.
+    fn differences(&self, there: &Digests) -> Vec<String> {
+        let groups: BTreeSet<&Option<i64>> =
+            self.of_groups.keys().chain(there.of_groups.keys()).collect();
+        let differences = groups.into_iter().filter_map(|group| {
+            let of = |side: &Digests| {
+                let part = side.of_groups.get(group);
+                part.map_or((0, None), |(rows, digest)| (*rows, Some(digest.clone().finalize())))
+            };
+            let (here, there) = (of(self), of(there));
+            let group = group.map(|group| format!(", group number {group}")).unwrap_or_default();
+            let part = format!("{}{group}", self.table.name);
+            (here != there).then(|| difference(&part, here.0, there.0))
+        });
+        differences.collect()
+    }
+}
+
+/// Describes a difference between both sides of a part of the data.
+fn difference(part: &str, here: u64, there: u64) -> String {
+    format!("{part}: {here} rows in the directory and {there} in the database, or different values")
+}
+
+/// Adds a value with its type and length, so that different rows never have the same bytes.
+fn update(digest: &mut Sha256, value: &Value<'_>) {
+    let mut add = |kind: u8, bytes: &[u8]| {
+        digest.update([kind]);
+        digest.update(bytes.len().to_be_bytes());
+        digest.update(bytes);
+    };
+    match value {
+        Value::Null => add(0, &[]),
+        Value::Int(int) => add(1, &int.to_be_bytes()),
+        Value::Text(text) => add(2, text.as_bytes()),
+        Value::Bool(flag) => add(3, &[u8::from(*flag)]),
+        Value::Bytes(bytes) => add(4, bytes),
+    }
 }
