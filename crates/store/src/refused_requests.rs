@@ -43,7 +43,6 @@ const _: () = assert!(UNPROVEN_MAX * ROW_BYTES_MAX <= UNPROVEN_BYTES_MAX);
 pub const REFUSED_AGE_MS: i64 = 86_400_000;
 
 row! {
-    struct NamedAccount { login_name: String, account_no: AccountNo }
     struct RequestRow {
         number: i64,
         share: String,
@@ -65,7 +64,7 @@ statements! {
         from refused_requests r left join accounts a on a.account_no = r.account_no
         where r.share = $share and r.at_ms > $after_ms
         order by r.number desc limit $count";
-    ACCOUNTS() -> NamedAccount = "select a.login_name, a.account_no
+    ACCOUNTS() -> (String, AccountNo) = "select a.login_name, a.account_no
         from {rows r: login_name text} cross join accounts a where a.login_name = r.login_name";
     /// A request that an attempt with an unknown outcome has stored is not changed.
     INSERT() = "insert into refused_requests
@@ -221,9 +220,8 @@ async fn store(write: &Write<'_>, batch: &[RefusedRequest]) -> Result<(), Error>
         Sender::Login(name) => Some(name.as_str()),
         Sender::Account(_) | Sender::Claimed(_) | Sender::Unknown => None,
     });
-    let accounts = write.all_of::<NamedAccount>(&ACCOUNTS, &distinct(names), &[]).await?;
-    let accounts: HashMap<String, AccountNo> =
-        accounts.into_iter().map(|account| (account.login_name, account.account_no)).collect();
+    let accounts = write.all_of(&ACCOUNTS, &distinct(names), &[]).await?;
+    let accounts: HashMap<String, AccountNo> = accounts.into_iter().collect();
     let rows = batch.iter().zip(before + 1..).map(|(request, number)| {
         let (share, account) = match &request.sender {
             Sender::Account(account) | Sender::Claimed(account) => (None, Some(*account)),
