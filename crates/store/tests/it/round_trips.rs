@@ -18,6 +18,9 @@ use super::requests::{Requests, all_requests};
 
 /// Statements are compiled once a connection, and the pool has eight of them.
 const WARM_UP: usize = 16;
+/// The most rounds. A connection plans its statements again at ages that double, which is a
+/// separate round trip: it does not happen in each of this many rounds, however slow they are.
+const ROUNDS_MAX: i64 = 20;
 
 #[tokio::test]
 async fn every_business_request_is_one_round_trip() {
@@ -26,14 +29,16 @@ async fn every_business_request_is_one_round_trip() {
         for _ in 0..WARM_UP {
             counted.ask(name).await;
         }
-        // Now and then a connection plans a statement again, which is a separate round trip.
         let mut fewest = usize::MAX;
-        for _ in 0..3 {
+        for _ in 0..ROUNDS_MAX {
             let before = counted.relay.turns();
             for _ in 0..WARM_UP {
                 counted.ask(name).await;
             }
             fewest = fewest.min(counted.relay.turns() - before);
+            if fewest == WARM_UP {
+                break;
+            }
         }
         assert_eq!(fewest, WARM_UP, "{name}");
     }
@@ -49,7 +54,7 @@ async fn a_business_request_after_a_change_is_one_round_trip() {
             counted.ask(&name).await;
         }
         let mut fewest = usize::MAX;
-        for round in 0..3 {
+        for round in 0..ROUNDS_MAX {
             let aisles = Some(vec![aisle("1", "p", round)]);
             counted.fixture.apply_devices(vec![DeviceEntry { aisles, ..device("d1", "a") }]).await;
             let sale = sale(600, "EUR", &[("p", 1, 7)]);
@@ -58,6 +63,9 @@ async fn a_business_request_after_a_change_is_one_round_trip() {
             let before = counted.relay.turns();
             counted.ask(&name).await;
             fewest = fewest.min(counted.relay.turns() - before);
+            if fewest == 1 {
+                break;
+            }
         }
         if fewest > 1 {
             more.push((name, fewest));
