@@ -5,7 +5,9 @@ import json
 import os
 import random
 import re
+import socket
 import sqlite3
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -171,6 +173,32 @@ class WithServer(unittest.TestCase):
         self.assertEqual((caught.exception.code, caught.exception.en_msg),
                          (-1, "Order does not exist"))
         self.assertTrue(caught.exception.request_id)
+
+    def test_an_answer_whose_head_trickles_ends_with_the_timeout(self):
+        certificate = self.service.certificate
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, certificate.with_name("key.pem"))
+        listening = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(listening.close)
+
+        def trickle():
+            with contextlib.suppress(OSError):
+                connection = context.wrap_socket(listening.accept()[0], server_side=True)
+                with connection:
+                    connection.sendall(b"HTTP/1.1 200 OK\r\n")
+                    while True:
+                        connection.sendall(b"x: y\r\n")
+                        time.sleep(0.05)
+
+        server = threading.Thread(target=trickle)
+        server.start()
+        base_url = f"https://127.0.0.1:{listening.getsockname()[1]}/v8"
+        transport = HttpsTransport(base_url, str(certificate))
+        with self.assertRaises(NoAnswer) as caught:
+            transport.send("token", b"{}", None, 1.0)
+        transport.close()
+        server.join()
+        self.assertIn("timed out", str(caught.exception))
 
     def test_two_processes_with_one_session_file_share_one_session(self):
         """AUTH-11: one login for both, and no token is refused."""

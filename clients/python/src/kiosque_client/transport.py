@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import ssl
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -40,6 +41,19 @@ class Transport(Protocol):
     def close(self) -> None: ...
 
 
+_call = threading.local()
+"""Has the end of the call of each thread."""
+
+
+class _Connection(ssl.SSLSocket):
+    """Limits each read to what is left of the call: many of them may make up an answer."""
+
+    def recv_into(self, buffer: Any, nbytes: int | None = None, flags: int = 0) -> int:
+        # A timeout of 0 would not wait at all.
+        self.settimeout(max(_call.ends_at - time.monotonic(), 0.001))
+        return super().recv_into(buffer, nbytes, flags)
+
+
 class HttpsTransport:
     """Sends requests to a base URL; its connections are shared by all threads."""
 
@@ -49,13 +63,14 @@ class HttpsTransport:
             context = ssl.create_default_context(cadata=None if ca_file is None else _pem(ca_file))
         except OSError as error:
             raise SetupError(f"{ca_file}: no certificates to trust: {error.strerror}") from error
+        context.sslsocket_class = _Connection
         self._pool = urllib3.PoolManager(maxsize=16, retries=False, ssl_context=context)
 
     def send(self, path: str, body: bytes, token: str | None, timeout: float) -> Answer:
         headers = {"content-type": "application/json", "accept-encoding": "gzip", "x-locale": "en"}
         if token is not None:
             headers["third-api-token"] = token
-        ends_at = time.monotonic() + timeout
+        _call.ends_at = time.monotonic() + timeout
         try:
             answer = self._pool.request(
                 "POST", f"{self._base}/{path}", body=body, headers=headers,
@@ -69,10 +84,9 @@ class HttpsTransport:
             raise NoAnswer(path, str(error)) from error
         received = bytearray()
         try:
-            # The library limits the time of each read, but not of the whole answer.
             while part := answer.read1(READ_MAX, decode_content=True):
                 received += part
-                if time.monotonic() > ends_at:
+                if time.monotonic() > _call.ends_at:
                     answer.close()
                     raise NoAnswer(path, f"it did not end within {timeout:g} s", is_cut=True)
         except (HTTPError, OSError) as error:
