@@ -1,6 +1,6 @@
 #!/bin/bash
 # Takes the package through its life in a new Debian root: install, fill, serve by the command of the
-# unit, look, back up, restore, upgrade, remove, purge. Needs root, iproute2, and mmdebstrap unless a
+# unit, look, back up, restore, upgrade, fail to upgrade, remove, purge. Needs root, iproute2, and mmdebstrap unless a
 # root is given.
 #
 #   deploy/debian/try.sh target/package/kiosque_*.deb [SUITE or ROOT.tar]
@@ -24,8 +24,12 @@ fi
 dpkg-deb --raw-extract "$package" "$work/next"
 sed -i 's/^Version: .*/&+next/' "$work/next/DEBIAN/control"
 dpkg-deb --root-owner-group -Znone --build "$work/next" "$work/next.deb" >/dev/null
+# A version that cannot be unpacked.
+printf '#!/bin/sh\nexit 1\n' >"$work/next/DEBIAN/preinst"
+chmod 755 "$work/next/DEBIAN/preinst"
+dpkg-deb --root-owner-group -Znone --build "$work/next" "$work/broken.deb" >/dev/null
 cp "$package" "$root/tmp/kiosque.deb"
-cp "$work/next.deb" "$root/tmp/next.deb"
+cp "$work/next.deb" "$work/broken.deb" "$root/tmp/"
 
 cat >"$root/tmp/fleet.toml" <<'END'
 [[group]]
@@ -119,6 +123,16 @@ serve
 test "$(orders)" = '"total":1'
 stop
 
+step fail to upgrade
+# In place of systemd's.
+printf '#!/bin/sh\necho "$@" >>/tmp/units\necho enabled\n' >/usr/local/bin/systemctl
+chmod +x /usr/local/bin/systemctl
+mkdir -p /run/systemd/system
+! dpkg --install broken.deb
+tail -n 1 /tmp/units | grep -q 'start kiosque-backup.timer$'
+grep -q 'start kiosque.service$' /tmp/units
+rm -r /run/systemd/system /usr/local/bin/systemctl
+
 step remove
 dpkg --remove kiosque
 test -e /var/lib/kiosque/kiosque.db -a -e "$backup" -a -e /etc/kiosque/kiosque.toml
@@ -126,8 +140,12 @@ dpkg --install next.deb
 kq verify
 
 step purge
+# The data may be on a file system of its own.
+mount --bind /var/lib/kiosque /var/lib/kiosque
 dpkg --purge kiosque
-test ! -e /var/lib/kiosque -a ! -e /etc/kiosque -a -e "$backup"
+umount /var/lib/kiosque
+rmdir /var/lib/kiosque
+test ! -e /etc/kiosque -a -e "$backup"
 step done
 END
 # With processes and a network of its own: nothing remains, and no port is in use.
