@@ -34,8 +34,14 @@ pub(crate) async fn run(settings: &Settings, args: ArchiveArgs) -> anyhow::Resul
 async fn archive(store: &Store, before: &str, returning: Returning) -> anyhow::Result<()> {
     let now = Clock::System.now();
     let before = time_before(before, store.zone(), now)?;
-    let counts = store.upkeep().archive_exactly(before, now, returning).await;
-    let counts = counts.map_err(|error| refusal(error, before, store.zone()))?;
+    // The entry is written before the lines, whose reader may have ended.
+    let result = store.upkeep().archive_exactly(before, now, returning).await;
+    if let Ok(archived) | Err(ArchiveError::Interrupted { archived, .. }) = result
+        && !store.engine().is_dry_run()
+    {
+        store.trail().record_act(archived.into(), acting::by_at("archive", now)).await?;
+    }
+    let counts = result.map_err(|error| refusal(error, before, store.zone()))?;
     let Archived { orders, devices, returned_orders, returned_devices, .. } = counts;
     let archived = orders_of_devices(orders, devices);
     let returned = orders_of_devices(returned_orders, returned_devices);
@@ -46,8 +52,6 @@ async fn archive(store: &Store, before: &str, returning: Returning) -> anyhow::R
         }
         return Ok(());
     }
-    // Before the lines, whose reader may have ended.
-    store.trail().record_act(counts.into(), acting::by_at("archive", now)).await?;
     print_line!("archived {archived}")?;
     if returned_orders > 0 {
         print_line!("{returned} are current again")?;
@@ -66,7 +70,7 @@ fn refusal(error: ArchiveError, before: UnixMs, zone: &Zone) -> anyhow::Error {
             zone.text(before),
             orders_of_devices(orders, devices),
         ),
-        ArchiveError::Store(error) => error.into(),
+        ArchiveError::Store(error) | ArchiveError::Interrupted { error, .. } => error.into(),
     }
 }
 

@@ -132,9 +132,18 @@ pub enum ArchiveError {
         /// The later time before which orders are archived.
         archived_before: UnixMs,
     },
-    /// The store failed; boundaries moved so far stay moved, and another call moves the others.
+    /// The store failed before a boundary was moved.
     #[error(transparent)]
     Store(#[from] Error),
+    /// The store failed; the boundaries that were moved stay moved, and another call moves the
+    /// others.
+    #[error("{error}")]
+    Interrupted {
+        /// What was archived.
+        archived: Archived,
+        /// The failure.
+        error: Error,
+    },
 }
 
 /// The boundary of a device that moves.
@@ -151,10 +160,10 @@ impl Upkeep<'_> {
     /// time is earlier than the last one. Orders that start after `now` are disregarded.
     ///
     /// # Errors
-    /// The store failed; orders archived so far stay archived, and another call archives the rest.
-    pub async fn archive(self, before: UnixMs, now: UnixMs) -> Result<Archived, Error> {
+    /// The store failed.
+    pub async fn archive(self, before: UnixMs, now: UnixMs) -> Result<Archived, ArchiveError> {
         let plan = async move |read: &Read<'_>| boundaries(read, before, now, false).await;
-        let boundaries = self.0.db.read(Deadline::None, plan).await?;
+        let boundaries = self.0.db.read::<_, Error>(Deadline::None, plan).await?;
         self.move_boundaries(before, boundaries).await
     }
 
@@ -189,7 +198,8 @@ impl Upkeep<'_> {
             let lower = async move |write: &Write<'_>| {
                 metadata::lower_archived_before(write, last, before).await
             };
-            self.0.db.write::<_, Error>(Deadline::OfRequest, lower).await?;
+            let lowered = self.0.db.write::<_, Error>(Deadline::OfRequest, lower).await;
+            lowered.map_err(|error| ArchiveError::Interrupted { archived, error })?;
         }
         Ok(archived)
     }
@@ -199,12 +209,16 @@ impl Upkeep<'_> {
         self,
         before: UnixMs,
         boundaries: Vec<Boundary>,
-    ) -> Result<Archived, Error> {
+    ) -> Result<Archived, ArchiveError> {
         let mut moved = Vec::with_capacity(boundaries.len());
         for chunk in boundaries.chunks(BOUNDARIES_PER_TRANSACTION) {
             let chunk = chunk.to_vec();
             let set = async move |write: &Write<'_>| set_boundaries(write, &chunk, before).await;
-            moved.extend(self.0.db.write::<_, Error>(Deadline::OfRequest, set).await?);
+            let set = self.0.db.write::<_, Error>(Deadline::OfRequest, set).await;
+            moved.extend(set.map_err(|error| match Archived::of(before, &moved) {
+                _ if moved.is_empty() => ArchiveError::Store(error),
+                archived => ArchiveError::Interrupted { archived, error },
+            })?);
         }
         Ok(Archived::of(before, &moved))
     }

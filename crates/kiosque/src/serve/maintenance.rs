@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kiosque_clock::{Clock, millis};
 use kiosque_model::{ActedBy, UnixMs};
-use kiosque_store::{Act, Archived, Error, Store};
+use kiosque_store::{ArchiveError, Archived, Error, Store};
 
 use super::CLOCK_CHECK_INTERVAL;
 
@@ -61,13 +61,14 @@ pub(super) async fn archive_regularly(store: Store, age: Duration, clock: Clock)
     }
 }
 
-async fn archive(store: &Store, age: Duration, now: UnixMs) -> Result<Archived, Error> {
-    let archived = store.upkeep().archive(before(now, age), now).await?;
-    if archived.orders > 0 {
-        let by = ActedBy::server(now);
-        store.trail().record_act(Act::from(archived), by).await?;
+async fn archive(store: &Store, age: Duration, now: UnixMs) -> Result<Archived, ArchiveError> {
+    let result = store.upkeep().archive(before(now, age), now).await;
+    if let Ok(archived) | Err(ArchiveError::Interrupted { archived, .. }) = result
+        && archived.orders > 0
+    {
+        store.trail().record_act(archived.into(), ActedBy::server(now)).await?;
     }
-    Ok(archived)
+    result
 }
 
 pub(super) async fn purge_regularly(store: Store, retention: Duration, clock: Clock) {
@@ -121,6 +122,8 @@ mod tests {
     use kiosque_contract::AuditDetails;
     use kiosque_model::KeyName;
     use kiosque_model::audit::AuditEvent;
+    use kiosque_store::{Act, AuditQuery};
+    use kiosque_testkit::entries::{device, order};
     use kiosque_testkit::{TestData, TestStore};
 
     use super::*;
@@ -136,6 +139,31 @@ mod tests {
             assert!(waits.await.is_err(), "{off_ms}");
         }
         assert!(right_time(&store, &Clock::System).await >= right);
+    }
+
+    /// Boundaries are moved in several transactions: the orders of those before one that fails are
+    /// in the trail.
+    #[tokio::test]
+    async fn what_was_archived_before_a_failure_is_in_the_trail() {
+        let fixture = TestStore::with_fleet().await;
+        let names = (0..250).map(|at| format!("m{at}"));
+        fixture.apply_devices(names.clone().map(|name| device(&name, "a")).collect()).await;
+        fixture.receive_new(names.map(|name| order(&name, &name, 1)).collect()).await;
+        for statements in (0..).step_by(20) {
+            fixture.store.engine().faults().arm(Some((statements, || Error::Gone)));
+            let result = archive(&fixture.store, Duration::ZERO, UnixMs(2)).await;
+            fixture.store.engine().faults().arm(None);
+            let Err(error) = result else { break };
+            let ArchiveError::Interrupted { archived, .. } = error else { continue };
+            assert_eq!(archived.orders, 200);
+            let archived =
+                AuditQuery { event: Some(AuditEvent::Archived), ..AuditQuery::latest(9) };
+            let mut trail = fixture.store.trail().entries(archived).await.unwrap().entries;
+            let details = trail.pop().and_then(|entry| entry.details).unwrap();
+            assert_eq!((details.orders, trail.len()), (Some(200), 0));
+            return;
+        }
+        panic!("no failure was after the first transaction");
     }
 
     /// The first pass of a server with a clock two years ahead deletes one day of the trail, and

@@ -46,10 +46,14 @@ impl Player {
                     .receive(Arc::new(batch), Arc::clone(&self.owners), ReceiveOptions::at(at))
                     .await,
             ),
-            Step::Archive(before) => outcome_text(store.upkeep().archive(UnixMs(before), at).await),
+            Step::Archive(before) => {
+                format!("{:?}", store.upkeep().archive(UnixMs(before), at).await.unwrap())
+            }
             Step::ArchiveExactly(before, returning) => {
                 match store.upkeep().archive_exactly(UnixMs(before), at, returning).await {
-                    Err(ArchiveError::Store(error)) => panic!("{error}"),
+                    Err(ArchiveError::Store(error) | ArchiveError::Interrupted { error, .. }) => {
+                        panic!("{error}")
+                    }
                     archived => format!("{archived:?}"),
                 }
             }
