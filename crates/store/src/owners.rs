@@ -1,7 +1,7 @@
 //! The owners of each device over time. The first known owner owns all earlier time.
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
@@ -85,11 +85,11 @@ pub(crate) async fn with_earlier_groups(
     Ok(all.into_iter().collect())
 }
 
-/// The latest group of every device, and which devices have had another one.
+/// The latest group of every device, and the earlier ones of the devices that moved.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceGroups {
     latest: HashMap<String, GroupNo>,
-    moved: HashSet<String>,
+    earlier: HashMap<String, Vec<GroupNo>>,
 }
 
 impl DeviceGroups {
@@ -105,7 +105,13 @@ impl DeviceGroups {
 
     /// Returns whether orders of a device may belong to several groups.
     pub fn has_moved(&self, code: &str) -> bool {
-        !self.moved.is_empty() && self.moved.contains(code)
+        !self.earlier.is_empty() && self.earlier.contains_key(code)
+    }
+
+    /// Returns all groups to which orders of a device may belong; `None` for an unknown device.
+    pub fn all(&self, code: &str) -> impl Iterator<Item = Option<GroupNo>> {
+        let earlier = self.earlier.get(code).into_iter().flatten();
+        earlier.copied().map(Some).chain([self.latest(code)])
     }
 }
 
@@ -117,9 +123,9 @@ impl Extend<(String, GroupNo)> for DeviceGroups {
                 Entry::Vacant(vacant) => {
                     vacant.insert(group);
                 }
-                Entry::Occupied(mut earlier) => {
-                    self.moved.insert(earlier.key().clone());
-                    earlier.insert(group);
+                Entry::Occupied(mut latest) => {
+                    let earlier = self.earlier.entry(latest.key().clone()).or_default();
+                    earlier.push(latest.insert(group));
                 }
             }
         }

@@ -119,7 +119,7 @@ impl Submission {
                 Err(error) => {
                     of_orders.fail(line, &incoming, &error);
                     let device = incoming.device_code.as_str();
-                    failed_groups.insert(self.fleet.groups_by_device.latest(device));
+                    failed_groups.extend(self.fleet.groups_by_device.all(device));
                     continue;
                 }
             };
@@ -159,8 +159,10 @@ impl Submission {
     fn fail_groups(&mut self, groups: &BTreeSet<Option<GroupNo>>, of_orders: &mut Outcomes) {
         let Some(error) = of_orders.failure.clone() else { return };
         let fleet = Arc::clone(&self.fleet);
-        let fails =
-            |one: &mut CheckedOrder| groups.contains(&group_of(one, &fleet.groups_by_device));
+        let fails = |one: &mut CheckedOrder| {
+            let device = one.incoming.device_code.as_str();
+            fleet.groups_by_device.all(device).any(|group| groups.contains(&group))
+        };
         let mut sorted: Vec<CheckedOrder> = self.sorted.by_ref().collect();
         for orders in [&mut self.left, &mut sorted, &mut self.by_line] {
             for one in orders.extract_if(.., fails) {
@@ -197,5 +199,30 @@ impl Submission {
             self.outcomes.fail(one.line, &one.incoming, error);
         }
         self.finish();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::group_commit::batch::tests::submission;
+
+    /// An order of a device that moved may belong to any of its groups: the lines of all of them
+    /// fail with it.
+    #[test]
+    fn the_lines_of_a_group_fail_with_a_line_of_a_device_that_was_in_it() {
+        let mut waiting = submission(&["1@a1", "2@a1#N", "3@m2", "4@c1", "1@a1"]);
+        let (mut batch, mut lines) = (Vec::new(), Vec::new());
+        let part = waiting.fill(&mut batch, &mut lines, 3);
+        assert_eq!(lines, [2, 1, 3], "sorted");
+        let outcome = |line| match line {
+            3 => Err(Arc::new(Error::Gone)),
+            _ => Ok(OrderOutcome::Accepted),
+        };
+        let outcomes =
+            lines.into_iter().zip(batch).map(|(line, order)| (line, order, outcome(line)));
+        let outcomes = waiting.record(outcomes, part.sorted, Instant::now());
+        let failed: Vec<u64> = outcomes.failed.iter().map(|one| one.line).collect();
+        assert_eq!((failed, waiting.len()), (vec![3, 5], 1));
     }
 }
