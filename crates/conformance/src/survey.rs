@@ -1,6 +1,6 @@
 //! Examines the data of a server before its rules are checked.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::checker::{CannotRun, Checker};
@@ -37,12 +37,10 @@ impl Checker {
         let others = groups_of(&self.facts.session).filter(|id| *id != self.facts.group());
         let others: Vec<String> = others.take(GROUPS_TRIED).map(str::to_owned).collect();
         for group in others {
-            let page = self.facts.call_with(DEVICES, &json!({"groupId": group}));
-            let page = self.send(&page.query(self.facts.devices_query)).await?;
-            let devices = page.listed("records");
+            let (devices, count) = self.devices_of(&group).await?;
             if self.facts.other_group.is_none() || !devices.is_empty() {
                 self.facts.other_group = Some(group);
-                self.facts.other_device_count = total(&page);
+                self.facts.other_device_count = count;
                 self.facts.other_devices = devices;
             }
             if !self.facts.other_devices.is_empty() {
@@ -50,6 +48,23 @@ impl Checker {
             }
         }
         Ok(())
+    }
+
+    /// Returns devices of a group, if possible as many as are tried, and the number of all.
+    async fn devices_of(&mut self, group: &str) -> Result<(Vec<Value>, usize), CannotRun> {
+        let (mut devices, mut count) = (Vec::new(), 0);
+        for current in 1..=DEVICES_TRIED {
+            let query = format!("current={current}&{}", self.facts.devices_query);
+            let page = self.facts.call_with(DEVICES, &json!({"groupId": group}));
+            let page = self.send(&page.query(query.trim_end_matches('&'))).await?;
+            let of_page = page.listed("records");
+            count = total(&page).max(count);
+            devices.extend(of_page.iter().cloned());
+            if of_page.is_empty() || devices.len() >= count.min(DEVICES_TRIED) {
+                break;
+            }
+        }
+        Ok((devices, count))
     }
 
     /// Finds a device that the other group has, and the selected one never had: a device that has

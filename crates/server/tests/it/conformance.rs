@@ -87,16 +87,21 @@ fn not_met(checked: &[Checked]) -> Vec<&Checked> {
     checked.iter().filter(|it| it.outcome != Outcome::Met).collect()
 }
 
+/// Moves a device from the default group to the other one, as its first. It remains in the scope of
+/// the default group (SCOPE-6).
+async fn move_a_device(server: &TestServer) {
+    for group in ["east", "west"] {
+        let moved = format!("[[device]]\ncode = \"M1\"\nname = \"Moved\"\ngroup = \"{group}\"\n");
+        server.apply(moved).await.unwrap();
+    }
+}
+
 /// The rules of `docs/interface.md` from ADDR-2 to DASH-25, in one run. No other test has REQ-2 and
 /// REQ-5.
 #[tokio::test]
 async fn the_server_follows_every_rule() {
     let server = server(1).await;
-    // The first device of the other group remains in the scope of the default one (SCOPE-6).
-    for group in ["east", "west"] {
-        let moved = format!("[[device]]\ncode = \"M1\"\nname = \"Moved\"\ngroup = \"{group}\"\n");
-        server.apply(moved).await.unwrap();
-    }
+    move_a_device(&server).await;
     let [first, second] = &accounts(0);
     let mut checker = Checker::new(client(&server), first, server.now()).with_second(second);
     let checked = checker.run(all(), EVERY_RULE).await.unwrap();
@@ -107,15 +112,18 @@ async fn the_server_follows_every_rule() {
 /// report the sizes of PAGE-1 and PAGE-2 alone.
 #[tokio::test]
 async fn a_server_with_a_small_largest_page_breaks_no_rule_of_its_devices() {
-    let mut options = ServerOptions::default();
-    options.settings.limits.page_size_max = 5;
-    let server = server_with(1, options).await;
-    let [first, second] = &accounts(0);
-    let mut checker = Checker::new(client(&server), first, server.now()).with_second(second);
-    let checked = checker.run(all(), EVERY_RULE).await.unwrap();
-    let broken = checked.iter().filter(|it| matches!(it.outcome, Outcome::Broken(_)));
-    let broken: Vec<_> = broken.map(|it| it.rule.id).collect();
-    assert_eq!(broken, ["pages.defaults", "pages.positive"], "{checked:#?}");
+    for page_size_max in [5, 1] {
+        let mut options = ServerOptions::default();
+        options.settings.limits.page_size_max = page_size_max;
+        let server = server_with(1, options).await;
+        move_a_device(&server).await;
+        let [first, second] = &accounts(0);
+        let mut checker = Checker::new(client(&server), first, server.now()).with_second(second);
+        let checked = checker.run(all(), EVERY_RULE).await.unwrap();
+        let broken = checked.iter().filter(|it| matches!(it.outcome, Outcome::Broken(_)));
+        let broken: Vec<_> = broken.map(|it| it.rule.id).collect();
+        assert_eq!(broken, ["pages.defaults", "pages.positive"], "{page_size_max}: {checked:#?}");
+    }
 }
 
 /// Answers that say nothing: a success, and a refusal.
