@@ -113,14 +113,15 @@ fn eprint_lines(mark: char, body: &str) {
 
 /// Runs a round once, or repeatedly at an interval. If no answer arrives, or the server fails, the
 /// next round tries again; any other failure ends the rounds, and so does one of the first round
-/// that another attempt cannot avoid, such as a certificate that is not trusted.
+/// that another attempt cannot avoid, such as a certificate that is not trusted. A round that takes
+/// the interval is the last one.
 async fn repeat(
-    interval: Option<Duration>,
-    mut round: impl AsyncFnMut() -> Result<(), CommandError>,
+    mut interval: Option<Duration>,
+    mut round: impl AsyncFnMut(&mut Option<Duration>) -> Result<(), CommandError>,
 ) -> Result<(), CommandError> {
     let mut is_first = true;
     loop {
-        let done = round().await;
+        let done = round(&mut interval).await;
         let Some(interval) = interval else { return done };
         if is_first && done.as_ref().is_err_and(is_final) {
             return done;

@@ -91,6 +91,11 @@ impl OrderReader {
         }
     }
 
+    /// Returns whether the maximum number of orders has been read.
+    pub fn is_at_limit(&self) -> bool {
+        self.left == Some(0)
+    }
+
     /// Starts another round, which reads the orders that have arrived since.
     pub fn again(&mut self) {
         self.waiting = None;

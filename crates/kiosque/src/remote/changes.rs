@@ -21,7 +21,7 @@ pub(super) async fn run(args: ChangesArgs) -> Result<(), CommandError> {
     let mut is_first = true;
     // Formats that print a round as a whole: the next round prints what a failed one has read.
     let mut collected = Vec::new();
-    repeat(shown.watch, async || {
+    repeat(shown.watch, async |_| {
         let new = async || Printer::new(&shown, &[CHANGES], Some(&remote)).await;
         let printer = printer.get_or_try_init(new).await?;
         let reader = match &mut reader {

@@ -16,7 +16,7 @@ pub(super) async fn run(args: MirrorArgs) -> Result<(), CommandError> {
     let remote = open(&args.access)?;
     let mut mirror = Mirror::open(&remote, &args.into)?;
     let mut compared: Option<Instant> = None;
-    repeat(args.watch, async || {
+    repeat(args.watch, async |_| {
         if compared.is_some_and(|at| at.elapsed() < COMPARISON_INTERVAL) {
             match mirror.follow(&remote).await {
                 // The groups of the account may have changed.

@@ -27,7 +27,7 @@ pub(super) async fn run(args: OrdersArgs) -> Result<(), CommandError> {
     let printer = OnceCell::new();
     let mut csv = None;
     let mut reader = None;
-    repeat(args.shown.watch, async || {
+    repeat(args.shown.watch, async |interval| {
         let new = async || Printer::new(&args.shown, &[ORDERS], Some(&remote)).await;
         let printer = printer.get_or_try_init(new).await?;
         // Rows continue where the previous round ended; other formats print everything again.
@@ -39,6 +39,10 @@ pub(super) async fn run(args: OrdersArgs) -> Result<(), CommandError> {
         let is_walk = args.latest.is_none();
         if is_walk && !matches!(printed, Err(CommandError::Output(_))) {
             print_ends(&round, printed.is_ok());
+        }
+        // Later rounds of rows could only be cut again.
+        if printer.prints_rows() && round.is_at_limit() {
+            *interval = None;
         }
         round.again();
         reader = Some(round);

@@ -25,7 +25,7 @@ pub(super) async fn answer(
 ) -> Result<(), CommandError> {
     let remote = open(&shown.access)?;
     let printer = OnceCell::new();
-    repeat(shown.watch, async || {
+    repeat(shown.watch, async |_| {
         let new = async || Printer::new(shown, lists, Some(&remote)).await;
         let printer = printer.get_or_try_init(new).await?;
         printer.print(&ask(&remote).await?)
@@ -36,7 +36,7 @@ pub(super) async fn answer(
 pub(super) async fn profiles(shown: &Shown) -> Result<(), CommandError> {
     let places = places()?;
     let printer = Printer::new(shown, &[PROFILES], None).await?;
-    repeat(shown.watch, async || printer.print(&Profiles::read(&places)?.listing())).await
+    repeat(shown.watch, async |_| printer.print(&Profiles::read(&places)?.listing())).await
 }
 
 pub(super) async fn list_devices(args: DevicesArgs) -> Result<(), CommandError> {

@@ -294,6 +294,24 @@ fn a_failed_round_repeats_no_order() {
     }
 }
 
+/// `--limit` is of all rounds of `--watch`: after that number of orders the command ends.
+#[test]
+fn a_watch_ends_at_its_limit() {
+    let place = Place::new();
+    place.log_in();
+    place.import("N-1", 1);
+    for (limit, ends) in [("1", "complete"), ("2", "cut by --limit")] {
+        let args = ["orders", "--device", "N-1", "--limit", limit, "--watch", "20ms"];
+        let mut watching = place.spawn(&[&args[..], &["--output", "ndjson"]].concat());
+        watching.stdout_until("N-1-0");
+        place.import("N-1", 3);
+        assert!(watching.wait().success(), "{limit}");
+        assert_eq!(ids(&watching.stdout()).len().to_string(), limit);
+        let stderr = watching.stderr();
+        assert_eq!(stderr.matches(ends).count(), 1, "{limit}: {stderr}");
+    }
+}
+
 /// The CSV of all rounds of `--watch` is one table: a failed round ends after a whole page, and the
 /// next one continues after it, and warns of the blank texts of both.
 #[test]
