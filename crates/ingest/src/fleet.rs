@@ -29,6 +29,8 @@ use errors::{FileError, Place};
 
 /// Maximum number of listed warnings; further ones are counted.
 const WARNINGS_MAX: usize = 50;
+/// Maximum number of listed errors; further ones are counted.
+const ERRORS_MAX: usize = 1_000;
 
 /// How a fleet file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,15 +133,22 @@ pub fn warnings(fleet: &Fleet) -> Vec<String> {
         let Aisle { code, stock, capacity, .. } = aisle;
         format!("device {device}: aisle {code}: stock: {stock} is more than capacity, {capacity}")
     });
-    let mut listed = Vec::new();
-    let mut more = 0_usize;
-    for text in texts {
-        if listed.len() < WARNINGS_MAX { listed.push(text) } else { more += 1 }
-    }
+    listed(texts, WARNINGS_MAX, "warnings")
+}
+
+/// Returns the first texts, and how many more there are.
+fn listed(mut texts: impl Iterator<Item = String>, max: usize, what: &str) -> Vec<String> {
+    let mut listed: Vec<String> = texts.by_ref().take(max).collect();
+    let more = texts.count();
     if more > 0 {
-        listed.push(format!("… and {more} more warnings"));
+        listed.push(format!("… and {more} more {what}"));
     }
     listed
+}
+
+/// Returns the errors of a file as they are reported: all of them, unless they are very many.
+pub fn listed_errors(errors: &[impl Display]) -> Vec<String> {
+    listed(errors.iter().map(ToString::to_string), ERRORS_MAX, "errors")
 }
 
 /// Applies a fleet, all or nothing. An unchanged password is not hashed again.

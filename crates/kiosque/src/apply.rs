@@ -89,7 +89,7 @@ fn read(file: &Path) -> anyhow::Result<String> {
 
 /// Prints the errors of a file, of which nothing was `done`.
 pub(crate) fn print_errors(file: &Path, errors: &[impl Display], done: &str) -> CommandOutcome {
-    for error in errors {
+    for error in fleet::listed_errors(errors) {
         eprint_line!("{}: {error}", file.display());
     }
     eprint_line!("nothing was {done}");

@@ -88,6 +88,18 @@ fn apply_names_every_error_and_applies_nothing() {
     insta::assert_snapshot!(shown);
 }
 
+/// Very many errors are counted: the first ones are printed.
+#[test]
+fn the_printed_errors_of_a_fleet_have_a_bound() {
+    let sandbox = sandbox();
+    let device =
+        |at: usize| format!("[[device]]\ncode = \"X{at}\"\nname = \"X\"\ngroup = \"no\"\n");
+    let file = sandbox.file("fleet.toml", (0..1_003).map(device).collect::<String>());
+    let ran = sandbox.run(&["apply", &file]);
+    let ends = ran.stderr.ends_with(": … and 3 more errors\nnothing was applied\n");
+    assert_eq!((ran.status, ran.stderr.lines().count(), ends), (1, 1_002, true), "{}", ran.stderr);
+}
+
 #[test]
 fn a_wrong_input_is_named_with_its_file_and_key() {
     let sandbox = sandbox();

@@ -1,5 +1,6 @@
 //! `POST /operator/v1/fleet`: a fleet in the format of `kiosque apply`, in JSON.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use http::StatusCode;
@@ -28,7 +29,7 @@ pub(super) async fn apply(caller: Caller<'_>) -> Result<FleetApplied, Failure> {
     let fleet = match reading.await.map_err(|panic| Failure::internal(&panic))?? {
         Ok(fleet) => fleet,
         Err(errors) => {
-            return Err(invalid(errors.with_stored(&app.store, caller.call.now).await?));
+            return Err(invalid(&errors.with_stored(&app.store, caller.call.now).await?));
         }
     };
     let warnings = fleet::warnings(&fleet);
@@ -41,7 +42,7 @@ pub(super) async fn apply(caller: Caller<'_>) -> Result<FleetApplied, Failure> {
                 return Ok(FleetApplied { counts, moves, warnings });
             }
             Err(ApplyError::Invalid(errors)) => {
-                return Err(invalid(errors.iter().map(ToString::to_string).collect()));
+                return Err(invalid(&errors));
             }
             Err(ApplyError::PasswordChanged) => {}
             Err(ApplyError::Store(error)) => return Err(error.into()),
@@ -49,9 +50,9 @@ pub(super) async fn apply(caller: Caller<'_>) -> Result<FleetApplied, Failure> {
     }
 }
 
-fn invalid(errors: Vec<String>) -> Failure {
+fn invalid(errors: &[impl Display]) -> Failure {
     let reason = "the fleet has errors; nothing was applied".to_owned();
-    Failure::Denied(StatusCode::UNPROCESSABLE_ENTITY, reason, Errors(errors))
+    Failure::Denied(StatusCode::UNPROCESSABLE_ENTITY, reason, Errors(fleet::listed_errors(errors)))
 }
 
 /// Returns the hashes of the given passwords. They are computed in the slots of known sources,

@@ -28,6 +28,22 @@ async fn a_fleet_is_applied_and_the_changes_are_returned() {
     insta::assert_snapshot!("the_same_fleet_again", whole(&reply));
 }
 
+/// Very many errors are counted: the answer has the first ones.
+#[tokio::test]
+async fn the_errors_of_a_fleet_have_a_bound() {
+    let (server, key) = with_key("fleet").await;
+    let device = |at: usize| json!({"code": format!("X{at}"), "name": "X", "group": "south"});
+    for (devices, listed, last) in [
+        (1_000, 1_000, "device X999: group: no group south is known"),
+        (1_003, 1_001, "… and 3 more errors"),
+    ] {
+        let fleet = json!({"device": (0..devices).map(device).collect::<Vec<_>>()}).to_string();
+        let reply = server.call_operator(FLEET_CALL, Some(&key), fleet).await;
+        let faults = reply.json["faults"].as_array().unwrap();
+        assert_eq!((reply.status, faults.len(), &faults[listed - 1]), (422, listed, &json!(last)));
+    }
+}
+
 #[tokio::test]
 async fn every_error_is_returned_and_nothing_is_applied() {
     let (server, key) = with_key("fleet").await;
