@@ -1,12 +1,14 @@
 //! Every statement for heartbeats, and for the snapshot of the fleet, fails once, in turn. After a
 //! failure the same is done again, and nothing is lost. Requests with orders are tested with the
-//! server.
+//! server; their statements are counted here, by those that can fail.
+
+use std::sync::Arc;
 
 use kiosque_model::UnixMs;
 use kiosque_model::fleet::{Fleet, ProductEntry};
-use kiosque_store::{Error, FleetSnapshot};
-use kiosque_testkit::TestStore;
-use kiosque_testkit::entries::{beat, device, moved, product};
+use kiosque_store::{Error, FleetSnapshot, Incoming, ReceiveOptions};
+use kiosque_testkit::entries::{beat, device, moved, order, product, sale, sold};
+use kiosque_testkit::{NOW, TestStore, no_owners};
 
 /// A fault after which a caller tries again, and one that a statement causes.
 const FAULTS: [fn() -> Error; 2] = [
@@ -20,6 +22,48 @@ async fn with_moved_device() -> TestStore {
     fixture.apply_devices(vec![device("m1", "a")]).await;
     fixture.apply_devices(vec![moved("m1", "b", Some(500))]).await;
     fixture
+}
+
+/// Returns the number of statements that store orders: the one after the last that can fail.
+async fn statements(fixture: &TestStore, orders: Vec<Incoming>) -> usize {
+    let batch = Arc::new(orders);
+    for statements in 0.. {
+        fixture.store.engine().faults().arm(Some((statements, FAULTS[1])));
+        let (batch, options) = (Arc::clone(&batch), ReceiveOptions::at(NOW));
+        let received = fixture.store.intake().receive(batch, no_owners(), options).await;
+        fixture.store.engine().faults().arm(None);
+        if received.is_ok() {
+            return statements;
+        }
+    }
+    unreachable!("a transaction ends")
+}
+
+/// Orders are stored together, new and changed ones: those of two groups with sales of two days
+/// take as many statements for a hundred orders as for four.
+#[tokio::test]
+async fn a_batch_takes_the_same_statements_for_any_number_of_orders() {
+    let fixture = TestStore::with_fleet().await;
+    let orders = |name: &str, count: i64, price: i64| {
+        let of = |at: i64| {
+            let device = if at % 2 == 0 { "d1" } else { "e1" };
+            let day_ms = if at % 4 < 2 { 0 } else { 86_400_000 };
+            let sale = sale(day_ms + 600, "EUR", &[("p", 1, price)]);
+            sold(order(&format!("{name}{at}"), device, 600 + at), sale)
+        };
+        (0..count).map(of).collect::<Vec<_>>()
+    };
+    // The first batch of a store begins the history of its groups.
+    statements(&fixture, orders("first", 4, 5)).await;
+    let mut found = Vec::new();
+    for (name, count) in [("few", 4), ("many", 100)] {
+        for price in [5, 6] {
+            found.push(statements(&fixture, orders(name, count, price)).await);
+        }
+    }
+    let [new, changed, ..] = found[..] else { panic!("{found:?}") };
+    assert_eq!(found, [new, changed, new, changed]);
+    assert!(new < 50 && changed < 50, "{found:?}");
 }
 
 /// Changes the fleet, so that the receive path reads it again.
