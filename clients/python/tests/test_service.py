@@ -95,7 +95,7 @@ class WithServer(unittest.TestCase):
             copy, changes = {}, account.group(group).changes(size=40)
             for change in changes:
                 copy[change["order"]["orderId"]] = change["order"]
-                if imported.is_set() and copy == final[group]:
+                if copy == final[group]:
                     changes.stop()
             return copy
 
