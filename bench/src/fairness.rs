@@ -133,7 +133,8 @@ impl Subject<'_> {
         let busy = busy_processes()?;
         let (readers, control) = measured(readers).await?;
         drop(busy);
-        let idle = measure::memory(self.server.process.process())?.current;
+        let memory = || measure::memory(self.server.process.process(), measure::RESIDENT);
+        let idle = memory()?;
         let neighbor = Neighbor::start(load, self.kiosque, &self.client, self.size).await?;
         tokio::time::sleep(SETTLE).await;
         let (_, during) = measured(readers).await?;
@@ -145,7 +146,7 @@ impl Subject<'_> {
             probe::ask(&self.client, dashboards, span),
             probe::ask(operator, of_operator, span)
         )?;
-        let memory = measure::memory(self.server.process.process())?.current - idle;
+        let memory = memory()? - idle;
         let answered = neighbor.stop()?;
         Ok(During { alone, control, pages: during, dashboards, operator, answered, memory })
     }

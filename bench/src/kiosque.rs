@@ -18,25 +18,15 @@ const START_WAIT_MAX: Duration = Duration::from_secs(60);
 /// The program `kiosque` with one data directory.
 #[derive(Clone)]
 pub(crate) struct Kiosque {
-    program: PathBuf,
-    data: PathBuf,
-    engine: Engine,
+    pub(crate) program: PathBuf,
+    /// The directory of its data.
+    pub(crate) data: PathBuf,
+    pub(crate) engine: Engine,
     /// The name of its database, if it has one.
-    database: String,
+    pub(crate) database: String,
 }
 
 impl Kiosque {
-    /// Returns the program with the data directory `data`.
-    pub(crate) fn new(program: &Path, data: PathBuf, engine: &Engine) -> Kiosque {
-        let name = data.file_name().map(|name| name.to_string_lossy().replace('-', "_"));
-        Kiosque {
-            program: program.to_owned(),
-            data,
-            engine: engine.clone(),
-            database: name.unwrap_or_default(),
-        }
-    }
-
     /// Returns the program as another node of the same database.
     ///
     /// # Errors

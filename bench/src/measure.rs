@@ -19,31 +19,24 @@ pub(crate) fn count(number: usize) -> f64 {
     u32::try_from(number).map_or(f64::MAX, f64::from)
 }
 
-/// The resident memory of a process, in MiB.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Memory {
-    /// Now.
-    pub(crate) current: f64,
-    /// The peak.
-    pub(crate) peak: f64,
-}
+/// The resident memory of a process, and its peak, in `/proc`.
+pub(crate) const RESIDENT: &str = "VmRSS:";
+pub(crate) const PEAK: &str = "VmHWM:";
 
-/// Memory of a process.
+/// Returns the memory of a process in MiB.
 ///
 /// # Errors
 /// There is no such process.
-pub(crate) fn memory(pid: u32) -> anyhow::Result<Memory> {
+pub(crate) fn memory(pid: u32, entry: &str) -> anyhow::Result<f64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))
         .with_context(|| format!("process {pid} is gone"))?;
-    let mib = |key| kib(&status, key).map(|kib| f64::from(kib) / 1024.0);
-    let read = mib("VmRSS:").zip(mib("VmHWM:"));
-    let (current, peak) = read.with_context(|| format!("/proc/{pid}/status has no memory"))?;
-    Ok(Memory { current, peak })
+    let kib = kib(&status, entry).with_context(|| format!("/proc/{pid}/status has no {entry}"))?;
+    Ok(f64::from(kib) / 1024.0)
 }
 
-fn kib(status: &str, key: &str) -> Option<u32> {
-    let line = status.lines().find(|line| line.starts_with(key))?;
-    line.split_whitespace().nth(1)?.parse().ok()
+fn kib(status: &str, entry: &str) -> Option<u32> {
+    let value = status.lines().find_map(|line| line.strip_prefix(entry))?;
+    value.split_whitespace().next()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -53,8 +46,8 @@ mod tests {
     #[test]
     fn this_process_has_memory_and_cpu_time() {
         let pid = std::process::id();
-        let memory = memory(pid).unwrap();
-        assert!(memory.current > 0.1 && memory.peak >= memory.current);
+        let current = memory(pid, RESIDENT).unwrap();
+        assert!(current > 0.1 && memory(pid, PEAK).unwrap() >= current);
         assert!(kiosque_testdb::cpu_time(pid).is_ok());
         assert_eq!(kib("VmHWM:\t  2048 kB\n", "VmHWM:"), Some(2048));
         assert!((micros_each(Duration::from_secs(1), 100_000).unwrap() - 10.0).abs() < 1e-9);

@@ -26,7 +26,9 @@ pub(crate) struct Run<'a> {
 impl Run<'_> {
     /// Returns the program with the data directory `data`.
     pub(crate) fn kiosque(&self, data: PathBuf) -> Kiosque {
-        Kiosque::new(&self.program, data, &self.engine)
+        let name = data.file_name().map(|name| name.to_string_lossy().replace('-', "_"));
+        let database = name.unwrap_or_default();
+        Kiosque { program: self.program.clone(), data, engine: self.engine.clone(), database }
     }
 
     /// Returns the program with new data for a part: a fleet, and the orders that `write_orders`

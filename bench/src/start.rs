@@ -43,10 +43,10 @@ fn row(taken: Vec<f64>) -> Row {
 /// # Errors
 /// When it is gone.
 pub(crate) fn memory(pid: u32, serving: &str, most: f64) -> anyhow::Result<Row> {
-    let memory = measure::memory(pid)?;
+    let current = measure::memory(pid, measure::RESIDENT)?;
+    let peak = measure::memory(pid, measure::PEAK)?;
     let name = format!("memory while serving {serving}");
     let aim = Some(Aim::AtMost(most));
-    let row = Row::about(name, Spread::of([memory.current]), " MiB", aim);
-    let peak = memory.peak;
+    let row = Row::about(name, Spread::of([current]), " MiB", aim);
     Ok(row.noted(format!("resident after the reads above; the peak was {peak:.1} MiB")))
 }
