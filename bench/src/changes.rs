@@ -180,7 +180,7 @@ impl Bench<'_> {
     async fn stream_to(&mut self, changes: usize) -> anyhow::Result<Vec<LoadResult>> {
         let key = self.key.clone();
         let effort = self.effort;
-        let measure = async |_| {
+        let measure = async || {
             let mut operator = self.operator.connect().await?;
             let send = async |line| {
                 let call = Call::orders(&key, line)?;
@@ -190,7 +190,7 @@ impl Bench<'_> {
             };
             self.answers(changes, send).await
         };
-        effort.each_round(measure).await
+        effort.each_round("changes of a stream", measure).await
     }
 
     /// Orders imported by a command; the time begins when the command has ended.
@@ -205,7 +205,8 @@ impl Bench<'_> {
             Ok(Instant::now())
         };
         let effort = self.effort;
-        let rounds = effort.each_round(async |_| self.answers(SLOW_CHANGES, send).await).await?;
+        let measure = async || self.answers(SLOW_CHANGES, send).await;
+        let rounds = effort.each_round("changes by a command", measure).await?;
         let row = Row::new("change by a command").p99_of(&rounds, Some(SLOW_AIM));
         Ok(row.noted("from the end of the command; 0 if the answer was earlier"))
     }

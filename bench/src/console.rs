@@ -76,12 +76,8 @@ pub(crate) async fn run(run: &Run<'_>, input: &Input) -> anyhow::Result<Vec<Row>
     let mut users = Users { client: &client, cookie, key: &key, size, sold: 0 };
     let mut rows = Vec::new();
     for pages in pages(size) {
-        let measure = async |round| {
-            let opened = users.open(&pages, effort.span()).await;
-            eprintln!("round {round}: {}", pages.name);
-            opened
-        };
-        let rounds = effort.each_round(measure).await?;
+        let measure = async || users.open(&pages, effort.span()).await;
+        let rounds = effort.each_round(pages.name, measure).await?;
         rows.push(Row::new(format!("console, {}", pages.name)).p99_of(&rounds, pages.aim));
         rows.extend(users.sizes(&pages).await?);
     }

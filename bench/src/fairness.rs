@@ -99,13 +99,8 @@ pub(crate) async fn run(run: &Run<'_>) -> anyhow::Result<Vec<Row>> {
     };
     let mut rows = Vec::new();
     for load in &loads {
-        let measure = async |round| {
-            let during = subject.during(load, effort).await?;
-            let [p50, p99] = [50, 99].map(|percent| during.percentiles(percent));
-            eprintln!("round {round}: {}: us alone and now {p50:.0?}, {p99:.0?}", load.name);
-            Ok(during)
-        };
-        rows.extend(load_rows(load, &effort.each_round(measure).await?));
+        let measure = async || subject.during(load, effort).await;
+        rows.extend(load_rows(load, &effort.each_round(load.name, measure).await?));
     }
     kiosque.discard(server)?;
     Ok(rows)

@@ -90,8 +90,8 @@ async fn busy_device(
     let page = list(None)?;
     let recent = list(Some((LAST_TRADE - 600) * 1_000))?;
     let sample = async |workload| rounds::sample(subject, workload, effort.span()).await;
-    let both = async |_| Ok((sample(&page).await?, sample(&recent).await?));
-    let both = effort.each_round(both).await?;
+    let both = async || Ok((sample(&page).await?, sample(&recent).await?));
+    let both = effort.each_round("a page and the last ten minutes", both).await?;
     let mut rows = vec![recent_row(&both)];
     rows.extend(foreign::rows(subject.client, &token, largest, effort).await?);
     Ok(rows)

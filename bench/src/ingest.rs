@@ -69,14 +69,11 @@ pub(crate) async fn run(run: &Run<'_>, input: &Input) -> anyhow::Result<Vec<Row>
     let operator = server.operator()?;
     let mut rows = Vec::new();
     for (batch, at_a_time, orders, aim) in BATCHES {
-        let measure = async |round| {
+        let measure = async || {
             let calls = unsent.take(&key, orders, batch)?;
-            let outcome = send(&operator, calls, at_a_time).await?;
-            let rate = outcome.rate() * measure::count(batch);
-            eprintln!("round {round}: batches of {batch}: {rate:.0} orders/s");
-            Ok(outcome)
+            send(&operator, calls, at_a_time).await
         };
-        let outcomes = effort.each_round(measure).await?;
+        let outcomes = effort.each_round(&format!("batches of {batch}"), measure).await?;
         // On PostgreSQL only the large batches have an aim.
         let aim = match (run.engine.has_files(), batch) {
             (true, _) => Some(aim),
@@ -129,7 +126,7 @@ async fn during_pages(
     let pages = sessions.order_pages(false)?;
     let (span, pace) = (effort.span(), Pace::Steady(effort.page_rate));
     let (batch, at_a_time) = DURING_PAGES;
-    let measure = async |round| {
+    let measure = async || {
         let wanted = measure::count(SENT_A_SECOND_MAX) * effort.seconds;
         let calls = (0..).take_while(|sent| measure::count(sent * batch) < wanted).count();
         let calls = unsent.take(key, calls * batch, batch)?;
@@ -141,15 +138,9 @@ async fn during_pages(
         let (_, during) = load::run(readers, &pages, span, pace).await?;
         let sent = sending.stop()?.all_good()?.latencies.len();
         ensure!(sent < all, "all orders were sent before the pages were measured");
-        let (idle, during) = (idle.all_good()?, during.all_good()?);
-        eprintln!(
-            "round {round}: pages' p99 {} us idle, {} us during ingest",
-            idle.latencies.percentile(99),
-            during.latencies.percentile(99)
-        );
-        Ok((idle, during))
+        Ok((idle.all_good()?, during.all_good()?))
     };
-    let rounds = effort.each_round(measure).await?;
+    let rounds = effort.each_round("order pages and batches", measure).await?;
     let names = ["order pages before orders are streamed", "order pages during streamed orders"];
     let [idle, during] = pages_rows(names, rounds.iter().map(|(idle, during)| (idle, during)));
     let note = format!("{at_a_time} senders of batches of {batch}, as fast as they are answered");

@@ -80,13 +80,8 @@ pub(crate) async fn run(
     let effort = &options.effort;
     let logins = workload(cores)?;
     let pages = sessions.order_pages(false)?;
-    let measure = async |round| {
-        let measured = one_round(subject, &logins, &pages, effort).await?;
-        let hash_ms = measured.hash.as_secs_f64() * 1e3;
-        eprintln!("round {round}: hash {hash_ms:.1} ms, {:.1} logins/s", measured.alone.rate());
-        Ok(measured)
-    };
-    let rounds = effort.each_round(measure).await?;
+    let measure = async || one_round(subject, &logins, &pages, effort).await;
+    let rounds = effort.each_round("logins", measure).await?;
     Ok(rows(&rounds, hash_slots(cores)))
 }
 

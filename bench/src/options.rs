@@ -254,17 +254,19 @@ impl Effort {
         Duration::from_secs_f64(self.seconds.clamp(0.1, 3_600.0))
     }
 
-    /// Runs every round; returns what each one has measured.
+    /// Runs every round, and prints its number and what it measures; returns the measurements.
     ///
     /// # Errors
     /// Those of the first round that fails.
     pub(crate) async fn each_round<T>(
         &self,
-        mut measure: impl AsyncFnMut(usize) -> anyhow::Result<T>,
+        what: &str,
+        mut measure: impl AsyncFnMut() -> anyhow::Result<T>,
     ) -> anyhow::Result<Vec<T>> {
         let mut measured = Vec::new();
         for round in 1..=self.rounds {
-            measured.push(measure(round).await?);
+            eprintln!("round {round}: {what}");
+            measured.push(measure().await?);
         }
         Ok(measured)
     }

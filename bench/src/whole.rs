@@ -59,12 +59,9 @@ async fn limit_only(options: &Options) -> anyhow::Result<Vec<Row>> {
     let limit = Limit::start(&directory(options)?, page.as_bytes())?;
     let call = Call::new("any?current=1&size=10", Some("a token"), &json!({}))?;
     let workload = Workload::shared(options.effort.connections, vec![call]);
-    let measure = async |round| {
-        let sample = rounds::sample(&limit.subject(), &workload, options.effort.span()).await?;
-        eprintln!("round {round}: limit {:.1} us", sample.cpu_micros);
-        Ok(sample)
-    };
-    let samples = options.effort.each_round(measure).await?;
+    let subject = limit.subject();
+    let measure = async || rounds::sample(&subject, &workload, options.effort.span()).await;
+    let samples = options.effort.each_round("limit", measure).await?;
     Ok(vec![rounds::limit_row(samples.iter())])
 }
 

@@ -40,8 +40,8 @@ pub(super) async fn rows(
     for (name, path) in paths {
         let call = |group: &str| Call::refused(&path, token, &json!({ "groupId": group }));
         let calls = [call(&foreign.name)?, call("absent1")?, call("absent2")?];
-        let measure = async |_| medians(client.connect().await?, &calls, effort).await;
-        rows.push(row(name, &effort.each_round(measure).await?));
+        let measure = async || medians(client.connect().await?, &calls, effort).await;
+        rows.push(row(name, &effort.each_round(name, measure).await?));
     }
     Ok(rows)
 }
