@@ -43,7 +43,7 @@ fn build() -> Result<()> {
     if bytes > PROGRAM_MAX_BYTES {
         bail!("{} has {bytes} bytes, more than {PROGRAM_MAX_BYTES}", program.display());
     }
-    let directory = directory("package")?;
+    let directory = target()?.join("package");
     let package = package(&program, &directory, "-Zxz")?;
     check_units(&directory)?;
     lint(&package)?;
@@ -58,7 +58,7 @@ pub(crate) fn check() -> Result<()> {
     let program = built_kiosque()?;
     let mut packages = Vec::new();
     for name in ["package-check", "package-check-again"] {
-        let directory = directory(name)?;
+        let directory = target()?.join(name);
         packages.push(fs::read(package(&program, &directory, "-Znone")?)?);
         check_units(&directory)?;
         fs::remove_dir_all(&directory)?;
@@ -104,13 +104,6 @@ fn release_program() -> Result<PathBuf> {
     build.env("CFLAGS", format!("{c_flags} {C_WITHOUT_UNWINDING} {ZSTD_STRATEGIES}"));
     run_command(&mut build)?;
     Ok(target.join("release/kiosque"))
-}
-
-/// Returns a directory below the directory of build results.
-fn directory(name: &str) -> Result<PathBuf> {
-    let directory = target()?.join(name);
-    fs::create_dir_all(&directory)?;
-    Ok(directory)
 }
 
 /// Creates the package of a program in a directory, and returns its path.
