@@ -13,7 +13,6 @@ mod no_connection;
 mod old_primary;
 mod outage;
 mod read_only;
-mod same_answers;
 mod shared_directory;
 mod two_versions;
 mod warning;
@@ -47,7 +46,7 @@ fn address(servers: &[&Server]) -> String {
 }
 
 /// Returns one of several nodes on a database: its directory has its certificate.
-fn node(servers: &[&Server]) -> Sandbox {
+pub(crate) fn node(servers: &[&Server]) -> Sandbox {
     KIOSQUE.sandbox().on(&address(servers))
 }
 

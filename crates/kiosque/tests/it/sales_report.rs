@@ -5,11 +5,12 @@ mod console;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kiosque_testdb::{Durability, Server};
 use kiosque_testkit::{BEST_PATH, BY_DEVICE_PATH, SUMMARY_PATH, Sandbox, TREND_PATH};
 use serde_json::{Value, json};
 
-use crate::KIOSQUE;
-use crate::pages;
+use crate::database::node;
+use crate::{KIOSQUE, exports, pages};
 
 /// The path of the real report; `cargo xtask test` sets it.
 const SETTING: &str = "KIOSQUE_SALES_REPORT";
@@ -20,7 +21,7 @@ pub(crate) fn example(name: &str) -> String {
 }
 
 /// Returns the path of the real report, which may be absent, but not in CI.
-pub(crate) fn report() -> Option<String> {
+fn report() -> Option<String> {
     let report = std::env::var(SETTING).ok();
     if report.is_none() {
         let said = format!("the sales report is absent: {SETTING} says where it is");
@@ -31,7 +32,7 @@ pub(crate) fn report() -> Option<String> {
 }
 
 /// Applies and imports as the example's README says; the account can log in afterwards.
-pub(crate) fn brought_in(sandbox: &Sandbox, example_name: &str, zone: &str, report: &str) {
+fn brought_in(sandbox: &Sandbox, example_name: &str, zone: &str, report: &str) {
     let fleet = example(&format!("{example_name}/fleet.toml"));
     sandbox.run(&["apply", &fleet, "--timezone", zone]).success();
     let mapping = example(&format!("{example_name}/mapping.toml"));
@@ -205,10 +206,9 @@ fn compare_dashboards(sandbox: &Sandbox, rows: &[Row]) {
 
 /// Returns the numbers of the orders, lines, devices, product names and kinds of payment that were
 /// compared.
-fn compare(report: &str) -> [usize; 5] {
-    let sandbox = KIOSQUE.sandbox();
-    brought_in(&sandbox, "sales-report", "America/New_York", report);
-    let (devices, orders) = served(&sandbox, "sales-report", "read-the-report");
+fn compare(sandbox: &Sandbox, report: &str) -> [usize; 5] {
+    brought_in(sandbox, "sales-report", "America/New_York", report);
+    let (devices, orders) = served(sandbox, "sales-report", "read-the-report");
     let rows = rows(report);
     let mut expected = expected(&rows);
     let (mut lines, mut names) = (0, BTreeSet::new());
@@ -229,8 +229,8 @@ fn compare(report: &str) -> [usize; 5] {
         assert_eq!(device["address"], row["Location"]);
         assert_eq!(device["groupId"], "vending-route");
     }
-    compare_dashboards(&sandbox, &rows);
-    console::compare(&sandbox, &rows);
+    compare_dashboards(sandbox, &rows);
+    console::compare(sandbox, &rows);
     let kinds: BTreeSet<_> = orders.iter().map(|order| order["payChannelName"].as_str()).collect();
     [orders.len(), lines, devices.len(), names.len(), kinds.len()]
 }
@@ -238,16 +238,26 @@ fn compare(report: &str) -> [usize; 5] {
 #[test]
 fn each_order_of_the_sales_report_is_served() {
     let Some(report) = report() else { return };
-    let compared = compare(&report);
+    let compared = compare(&KIOSQUE.sandbox(), &report);
     println!("compared {} orders of {} lines with the report", compared[0], compared[1]);
     assert_eq!(compared, [9_116, 9_617, 5, 185, 2]);
 }
 
 #[test]
 fn each_order_of_the_sample_is_served() {
-    let compared = compare(&example("sales-report/sample.csv"));
+    let compared = compare(&KIOSQUE.sandbox(), &example("sales-report/sample.csv"));
     assert_eq!(compared[..2], [22, 29]);
     assert_eq!(compared[4], 2);
+}
+
+/// The second engine gives the same answers, and its exports, read again, change nothing.
+#[test]
+fn each_order_of_the_sales_report_is_served_on_postgresql() {
+    let report = report().unwrap_or_else(|| example("sales-report/sample.csv"));
+    let server = Server::start(Durability::Off).unwrap();
+    let node = node(&[&server]);
+    compare(&node, &report);
+    exports::read_again(&node);
 }
 
 /// Returns one row of the coffee machine's export, as it should be served.
