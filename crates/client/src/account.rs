@@ -257,20 +257,6 @@ mod tests {
         assert_eq!(*requested.lock().expect("no panic"), [LogIn::PATH]);
     }
 
-    /// A path that no request can have is refused before anything is sent.
-    #[tokio::test]
-    async fn a_path_that_cannot_be_sent_is_refused_at_once() {
-        let (account, requested) = account(|_, _| granted("t", "north"));
-        let failed = account.default_group().call_path("a b\u{1b}", &serde_json::json!({})).await;
-        let failed = failed.expect_err("no path").to_string();
-        assert_eq!(
-            failed,
-            "\"a b\\u{1b}\" is not a path with a query; write characters that a URL cannot have \
-             as in %20, which is a space"
-        );
-        assert!(requested.lock().expect("no panic").is_empty());
-    }
-
     /// A server that fails every call gets a fifth more requests than calls, and ten at first.
     #[tokio::test]
     async fn repetitions_have_a_budget() {

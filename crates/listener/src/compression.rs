@@ -231,40 +231,6 @@ impl Encoder {
 mod tests {
     use super::*;
 
-    /// ENV-14.
-    #[test]
-    fn the_coding_with_the_largest_weight_is_preferred() {
-        use Coding::{Gzip, Zstd};
-        for (accepted, want) in [
-            (&["gzip"][..], Some(Gzip)),
-            (&["zstd"], Some(Zstd)),
-            (&["gzip, deflate, br, zstd"], Some(Zstd)),
-            (&["gzip", "zstd"], Some(Zstd)),
-            (&["zstd;q=0.5, gzip"], Some(Gzip)),
-            (&["GZIP;Q=0.4,zstd; q=0.5"], Some(Zstd)),
-            (&["x-gzip"], Some(Gzip)),
-            (&["*"], Some(Gzip)),
-            (&["*, gzip;q=0"], None),
-            (&["zstd;q=0, *;q=0.1"], Some(Gzip)),
-            (&["identity, gzip;q=0.5"], None),
-            (&["identity;q=0.5, gzip"], Some(Gzip)),
-            (&["identity, gzip"], Some(Gzip)),
-            (&["gzip;q=0"], None),
-            (&["gzip;q=nan"], None),
-            (&["gzip;q=1.5"], None),
-            (&["gzip;level=1"], None),
-            (&["deflate, br"], None),
-            (&["", ",;,"], None),
-            (&[], None),
-        ] {
-            let mut headers = HeaderMap::new();
-            for value in accepted {
-                headers.append(header::ACCEPT_ENCODING, HeaderValue::from_static(value));
-            }
-            assert_eq!(Coding::preferred(&headers), want, "{accepted:?}");
-        }
-    }
-
     /// Returns the number of times that a future is polled until it is ready.
     async fn polls<T>(future: impl Future<Output = T>) -> (usize, T) {
         let (mut future, mut polls) = (std::pin::pin!(future), 0);

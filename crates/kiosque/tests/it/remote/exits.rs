@@ -120,32 +120,25 @@ fn a_refused_password_is_not_sent_again() {
     place.write_password("pw", PASSWORD);
     place.run(&["devices"]).success();
     assert_eq!((logins, place.trail("login")), ((1, 1), 2));
-    place.stop();
-    // Without a server, too: nothing is sent.
     let session = place.sandbox.path("run/kiosque/default.session");
     let text = fs::read_to_string(&session).unwrap();
     assert!(text.contains(r#""refused":null"#), "{text}");
-    assert_eq!(refused_logins(&place), 2);
+
+    place.run(&["logout"]).success();
+    place.write_password("pw", "wrong");
+    assert_eq!(place.run(&["whoami"]).status, 3);
+    place.stop();
+    assert_eq!(refused_logins(&place), 3);
+    assert_eq!(place.run(&["whoami"]).status, 3, "without the server");
+    // A change of the file is a reason to try, and there is no server.
+    place.write_password("pw", "other");
+    assert_eq!(place.run(&["whoami"]).status, 4);
 }
 
 fn refused_logins(place: &Place) -> i64 {
     let entries = place.sandbox.json(&["audit", "--event", "loginRefused"]);
     let counts = entries.as_array().unwrap().iter();
     counts.map(|entry| entry["count"].as_i64().unwrap_or(1)).sum()
-}
-
-/// AUTH-8: once a password was refused, commands fail without a request.
-#[test]
-fn a_refused_password_is_known_without_the_server() {
-    let mut place = Place::logged_in();
-    place.run(&["logout"]).success();
-    place.write_password("pw", "wrong");
-    assert_eq!(place.run(&["whoami"]).status, 3);
-    place.stop();
-    assert_eq!(place.run(&["whoami"]).status, 3);
-    // A change of the file is a reason to try, and there is no server.
-    place.write_password("pw", "other");
-    assert_eq!(place.run(&["whoami"]).status, 4);
 }
 
 /// A password from standard input serves one login; the session is used while it lasts.

@@ -46,10 +46,12 @@ fn a_password_file_for_others_is_refused() {
 
     let place = Place::new();
     let file = place.sandbox.path("pw");
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
-    let ran = place.run(&place.login("ops", "pw"));
-    let mend = format!("(mode 644); run: chmod 600 {}\n", file.display());
-    assert!(ran.status == 2 && ran.stderr.ends_with(&mend), "{ran:?}");
+    for mode in [0o640, 0o604, 0o620] {
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        let ran = place.run(&place.login("ops", "pw"));
+        let mend = format!("(mode {mode:o}); run: chmod 600 {}\n", file.display());
+        assert!(ran.status == 2 && ran.stderr.ends_with(&mend), "{ran:?}");
+    }
     assert_eq!(place.trail("login"), 0);
 }
 

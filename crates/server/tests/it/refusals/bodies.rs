@@ -49,6 +49,11 @@ const BODIES: &[(&str, &[u8], &str)] = &[
         br#"{"groupId":"north","group\u0049d":"south"}"#,
         "duplicate field \"groupId\" at line 1 column 33",
     ),
+    (
+        "REQ-4: duplicate keys: of an inner object",
+        br#"{"a":{"b":1,"b":2}}"#,
+        "duplicate field \"b\" at line 1 column 15",
+    ),
 ];
 
 /// Bodies over a limit (LIM-1, LIM-2).
