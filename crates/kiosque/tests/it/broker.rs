@@ -5,7 +5,6 @@ mod full_size;
 mod isolation;
 mod passing_on;
 mod program;
-mod sharing;
 mod stopping;
 mod waiting;
 

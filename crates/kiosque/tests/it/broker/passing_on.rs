@@ -1,6 +1,9 @@
 //! What workers see: answers of the server unchanged, and sessions of the broker's own.
 
+use std::time::Duration;
+
 use http_body_util::Full;
+use kiosque_client::session::Pace;
 use kiosque_server::Settings;
 use kiosque_testkit::{
     CHANGES_PATH, Client, DEVICES_PATH, LOGOUT_PATH, LoggedIn, ORDERS_PATH, Reply, SUMMARY_PATH,
@@ -174,4 +177,19 @@ async fn workers_without_a_session_are_refused_here() {
     assert_eq!(limited.code(), -1, "{limited:?}");
     assert!(limited.headers.contains_key("retry-after"), "{limited:?}");
     assert_eq!((trail(&server, "login").await, trail(&server, "loginRefused").await), (0, 0));
+}
+
+/// AUTH-11: the third time that another user of the account replaces the session, a note says so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_that_is_replaced_again_and_again_is_noted() {
+    let server = server().await;
+    let hold = Duration::from_millis(20);
+    let pace = Pace { hold_first: hold, hold_max: hold, ..Pace::default() };
+    let local = broker(&server, |parts| parts.pace = pace).await;
+    let mut worker = local.worker("north").await;
+    let third = "3 times another user of the account has replaced the session".to_owned();
+    for note in [None, None, Some(&third)] {
+        server.log_in("ops").await;
+        assert_eq!(worker.list_devices().await.headers.get("kiosque-broker-note"), note);
+    }
 }

@@ -190,16 +190,3 @@ async fn a_session_is_replaced_while_a_program_runs() {
     first.default_group().devices().await.unwrap();
     assert_eq!(trail(&server, "login").await, 3);
 }
-
-/// AUTH-21: after a log out the next call logs in again.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_log_out_ends_the_session_until_the_next_call() {
-    let server = server().await;
-    let account = account(&server, Pace::default());
-    let groups = account.groups().await.unwrap();
-    assert_eq!(groups.iter().map(|group| &*group.id).collect::<Vec<_>>(), GROUPS);
-    account.log_out().await.unwrap();
-    assert_eq!(trail(&server, "logout").await, 1);
-    assert_eq!(account.default_group().devices().await.unwrap().len(), 2);
-    assert_eq!(trail(&server, "login").await, 2);
-}
