@@ -5,7 +5,7 @@ use std::process::Command;
 use kiosque_testkit::{Ran, Sandbox, Served, TOKEN_PATH, between, card};
 
 use crate::KIOSQUE;
-use crate::fleet::fleet;
+use crate::fleet::{fleet, order};
 
 const LINK: [&str; 3] = ["console-link", "--key-name", "office"];
 
@@ -50,6 +50,12 @@ fn a_link_signs_in_once_and_no_secret_is_in_the_data_or_in_the_log() {
     let service = format!("https://{}/console/service", served.operator());
     let page = curl(&sandbox, &["--cookie", &format!("__Host-kiosque={cookie}"), &service]);
     assert!(page.starts_with("HTTP/2 200"), "{page}");
+    let status = format!("https://{}/operator/v1/status", served.operator());
+    for (key, answer) in [(key.clone(), "HTTP/2 200"), (format!("{key}x"), "HTTP/2 401")] {
+        let bearer = format!("Authorization: Bearer {key}");
+        assert!(curl(&sandbox, &["--header", &bearer, &status]).starts_with(answer), "{answer}");
+        assert!(served.connect_operator().call_operator("/operator/v1/orders", &key, "").is_ok());
+    }
 
     let (password, token_of_account) = try_logins(&sandbox, &served, cookie);
     let log = served.stderr();
@@ -130,38 +136,27 @@ impl Session<'_> {
     }
 }
 
-fn page(sandbox: &Sandbox, path: &str) -> String {
-    Session::open(sandbox, &sandbox.serve()).ask(path)
-}
-
-/// Intake shows the last lines that an import rejected, with card numbers masked.
+/// Intake shows the last lines that an import rejected, with card numbers masked. The page of an
+/// order shows the import that it came with.
 #[test]
-fn intake_shows_the_rejected_lines_of_an_import() {
+fn the_console_shows_an_import_and_the_lines_that_it_rejected() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let lines = (1..=60).map(|at| {
         format!("{{\"orderId\":\"r{at}\",\"cardNumber\":\"4111111111119876\",\"count\":{at}}}\n")
     });
-    let file = sandbox.file("orders.ndjson", lines.collect::<String>());
+    let file = sandbox.file("orders.ndjson", lines.collect::<String>() + &order("1"));
     let imported = sandbox.run(&["import", "orders", &file]);
-    assert_eq!(imported.counts(), [0, 0, 0, 60], "{imported:?}");
-    let page = page(&sandbox, "intake");
+    assert_eq!(imported.counts(), [1, 0, 0, 60], "{imported:?}");
+    let served = sandbox.serve();
+    let console = Session::open(&sandbox, &served);
+    let page = console.ask("intake");
     let rejected = card(&page, "rejected");
     assert_eq!(between(rejected, "<code>", "</code>")[..2], ["r60", "r59"], "{rejected}");
     assert!(rejected.contains("<td>import 1</td>") && rejected.contains("deviceCode"), "{page}");
     assert!(!page.contains("41111111"), "{page}");
-}
-
-/// The page of an order shows the import that it came with.
-#[test]
-fn the_page_of_an_order_shows_its_import() {
-    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let order = r#"{"orderId":"1","deviceCode":"D1","currency":"EUR","totalAmount":1,"#;
-    let order = format!(r#"{order}"tradeStartTime":"2026-01-01 00:00:00"}}"#);
-    let file = sandbox.file("orders.ndjson", order);
-    sandbox.run(&["import", "orders", &file]).success();
-    let page = page(&sandbox, "orders/north/1");
-    let card = card(&page, "source");
+    let page = console.ask("orders/north/1");
+    let source = card(&page, "source");
     for value in ["<dd>1</dd>", &format!("<dd>{file}</dd>"), "Started"] {
-        assert!(card.contains(value), "{value} is not in {card}");
+        assert!(source.contains(value), "{value} is not in {source}");
     }
 }

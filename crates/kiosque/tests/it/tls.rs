@@ -135,11 +135,17 @@ fn a_certificate_is_read_again_when_it_changes_and_on_hangup() {
     served.trust(sandbox.file("old.pem", old).as_ref());
     served.connect().log_in("walker", "secret");
 
-    for name in ["tls/key.pem", "tls/cert.pem"] {
+    let renew = |name: &str| {
         let moving = sandbox.path("moving");
         std::fs::copy(other.data().join(name), &moving).unwrap();
         std::fs::rename(&moving, sandbox.data().join(name)).unwrap();
-    }
+    };
+    renew("tls/cert.pem");
+    wait_until("the certificate is read with the key of the old one", || {
+        served.stderr().matches("the current one stays in use").count() == 3
+    });
+    served.connect().log_in("walker", "secret");
+    renew("tls/key.pem");
     wait_until("the new certificate is read", || {
         served.stderr().matches("the certificate was reloaded").count() == 3
     });

@@ -148,6 +148,8 @@ fn a_running_server_refuses_the_data_that_was_moved() {
     let (status, body) = shell::get(&served, "/readyz");
     let reason = "this data was moved to a database; stop this program, and start it with --store";
     assert!(status == 503 && body.contains(reason), "{body}");
+    let (status, body) = shell::get(&served, "/readyz/orders");
+    assert!(status == 503 && body.contains("orders cannot be stored: "), "{body}");
     drop(served);
     assert_eq!(node(&[&server]).verified(), 1);
 }

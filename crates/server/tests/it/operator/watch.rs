@@ -200,21 +200,6 @@ async fn a_node_that_answers_for_no_session_is_not_ready() {
     assert_eq!(ready_and_code().await, (503, 500));
 }
 
-/// `/readyz` answers 503 once the data has been moved away.
-#[tokio::test]
-async fn a_server_whose_data_was_moved_is_not_ready() {
-    let options = ServerOptions { data: TestData::sqlite(), ..ServerOptions::default() };
-    let server = TestServer::start_on("", options).await;
-    assert_eq!(get(&server, "/readyz").await.status, 200);
-    server.data.execute(&sql("moved_away"));
-    let reply = get(&server, "/readyz").await;
-    let reason = "this data was moved to a database; stop this program, and start it with --store";
-    assert!(reply.status == 503 && reply.text.contains(reason), "{reply:?}");
-    let reply = get(&server, "/readyz/orders").await;
-    assert_eq!(reply.status, 503);
-    assert!(reply.text.contains("orders cannot be stored: "), "{}", reply.text);
-}
-
 /// After a write that found no room on the database server, `/readyz/orders` answers 503 until the
 /// server can write a file again, without another order. The order is refused with the reason, and
 /// requests of integrators are answered.
