@@ -70,7 +70,7 @@ async fn moved(server: &TestServer) {
 /// Each list has its entries whatever the size of its pages.
 #[tokio::test]
 async fn everything_is_listed_in_pages_of_any_size() {
-    let (server, key) = with_key("read,activity").await;
+    let (server, key) = with_key("read,activity,audit").await;
     moved(&server).await;
     let heartbeat = format!(r#"{{"deviceCode":"D1","timestamp":{}}}"#, START_MS - 60_000);
     assert_eq!(server.call_operator(ACTIVITY, Some(&key), heartbeat).await.status, 200);
@@ -115,6 +115,11 @@ async fn everything_is_listed_in_pages_of_any_size() {
             assert_eq!(pages(&server, &key, call, limit).await, entries, "{call} {limit}");
         }
         show(call, &mut entries);
+    }
+    let audit = pages(&server, &key, "audit", 1).await;
+    assert!(audit.len() > 5, "{audit:?}");
+    for limit in [2, 5, 100] {
+        assert_eq!(pages(&server, &key, "audit", limit).await, audit, "{limit} at a time");
     }
     for call in ["status", "device?deviceCode=D1", "device?deviceCode=D3"] {
         show(call, &mut [get(&server, &key, call).await.json]);
@@ -179,11 +184,24 @@ async fn the_fleet_is_read_in_pages_that_change_nothing() {
 
 #[tokio::test]
 async fn everything_wrong_with_a_query_is_named() {
-    let (server, key) = with_key("read").await;
+    let (server, key) = with_key("read,audit").await;
     let cursor = "cursor must be the value of next in an answer";
     let limit = "limit must be from 1 to 1000";
+    let since = "sinceTimestamp must be Unix milliseconds";
+    let (account, source) = ("account must be a login name", "source must be an address");
     for (call, errors) in [
-        ("groups?limit=0&cursor=x", &[limit, cursor][..]),
+        ("audit?limit=0&sinceTimestamp=yesterday&cursor=1", &[since, limit, cursor][..]),
+        ("audit?limit=1001", &[limit]),
+        ("audit?limit=-1", &[limit]),
+        ("audit?limit=", &[limit]),
+        ("audit?limit=1&limit=1", &["limit must be given once"]),
+        ("audit?sinceTimestamp=", &[since]),
+        ("audit?sinceTimestamp=99999999999999999999", &[since]),
+        ("audit?account=&source=", &[account, source]),
+        ("audit?cursor=00000000000000FF", &[cursor]),
+        ("audit?cursor=0000000000000000", &[cursor]),
+        ("audit?account=%ff&cursor=%00", &["account is not valid UTF-8", cursor]),
+        ("groups?limit=0&cursor=x", &[limit, cursor]),
         ("accounts?cursor=6", &[cursor]),
         ("products?cursor=6100", &[cursor]),
         ("rates?cursor=61", &[cursor]),
