@@ -40,10 +40,10 @@ fn overload_is_logged_by_its_number() {
 }
 
 /// The message of a request that failed for a cause of the store.
-pub(crate) const STORE_FAILED: &str = "the store is not available";
+const STORE_FAILED: &str = "the store is not available";
 
 /// Returns how many requests failed by the log, and in how many lines.
-pub(crate) fn failures(log: &str, message: &str) -> (usize, usize) {
+fn failures(log: &str, message: &str) -> (usize, usize) {
     let lines = log.lines().filter(|line| line.contains(message));
     let requests = lines.clone().map(|line| {
         assert!(line.contains("request.id=") && line.contains("cause="), "{line}");

@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use kiosque_testdb::{Durability, Server};
 use kiosque_testkit::blocking::Client;
-use kiosque_testkit::{ORDERS_CALL, Reply, SERVE, Served, TOKEN_PATH, is_soak, sql, wait_until};
+use kiosque_testkit::{ORDERS_CALL, Reply, SERVE, Served, TOKEN_PATH, is_soak, wait_until};
 
-use super::{UNHURRIED, create_data, log_in, node, order, until_good, use_of};
-use crate::log::{STORE_FAILED, failures};
+use super::{create_data, log_in, node, order, until_good, use_of};
 
 /// How much the process may grow while nothing can be answered.
 const GROWS_BY_MAX_KIB: u64 = 24 * 1024;
@@ -214,20 +213,4 @@ fn a_server_that_starts_before_its_database_waits_for_it() {
     server.start_again().unwrap();
     served.wait_for_address();
     log_in(&mut served.connect(), "guest");
-}
-
-/// The first request that fails because the database has lost its tables is in the log; those that
-/// follow are counted, with their cause.
-#[test]
-fn a_database_that_fails_does_not_fill_the_log() {
-    let server = Server::start(Durability::Full).unwrap();
-    let node = node(&[&server]);
-    create_data(&node);
-    let served = node.serve_with(&UNHURRIED);
-    let mut caller = served.connect();
-    let token = log_in(&mut caller, "guest");
-    server.sql(&sql("tear_down")).unwrap();
-    assert!((0..300).all(|_| use_of(&mut caller, &token) == 500));
-    wait_until("all are in the log", || failures(&served.stderr(), STORE_FAILED).0 == 300);
-    assert!(failures(&served.stderr(), STORE_FAILED).1 < 300, "{}", served.stderr());
 }

@@ -1,4 +1,4 @@
-//! An import and a server that are killed in the transaction that stores the dictionary.
+//! A server that is killed in the transaction that stores the dictionary.
 
 use std::ops::Range;
 use std::thread;
@@ -19,13 +19,6 @@ fn file(orders: Range<usize>) -> String {
     file
 }
 
-/// Returns a sandbox where a process that stores a dictionary does not come to an end.
-fn held() -> Sandbox {
-    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    drop(sandbox.run_sql(&sql("hold_dictionary_sqlite")));
-    sandbox
-}
-
 fn count(sandbox: &Sandbox, sql: &str) -> usize {
     let count: i64 = sandbox.run_sql("").query_row(sql, [], |row| row.get(0)).unwrap();
     usize::try_from(count).unwrap()
@@ -42,39 +35,11 @@ fn wait_until_it_stores_the_dictionary(sandbox: &Sandbox) {
     });
 }
 
-/// Returns the number of stored orders after the kill, without a dictionary. The next process can
-/// store one.
-fn stored_after_the_kill(sandbox: &Sandbox) -> usize {
-    drop(sandbox.run_sql("drop trigger hold_dictionary"));
-    let stored = sandbox.verified();
-    assert!((4_000..ORDERS).contains(&stored), "{stored}");
-    assert_eq!(count(sandbox, &sql("dictionaries")), 0);
-    stored
-}
-
-fn check_whole(sandbox: &Sandbox) {
-    assert_eq!(sandbox.verified(), ORDERS);
-    assert_eq!(count(sandbox, &sql("dictionaries")), 1);
-}
-
-/// The orders before are stored, and the next import stores a dictionary.
-#[test]
-fn an_import_that_is_killed_as_it_stores_the_dictionary_loses_nothing() {
-    let sandbox = held();
-    let file = sandbox.file("orders.ndjson", file(0..ORDERS));
-    let mut import = sandbox.spawn(&["import", "orders", &file]);
-    wait_until_it_stores_the_dictionary(&sandbox);
-    import.kill_9();
-    let stored = stored_after_the_kill(&sandbox);
-    let again = sandbox.run(&["import", "orders", &file]).success();
-    assert_eq!(again.counts(), [ORDERS - stored, 0, stored, 0]);
-    check_whole(&sandbox);
-}
-
 /// The orders that were acknowledged are stored, and the next stream stores a dictionary.
 #[test]
 fn a_server_that_is_killed_as_it_stores_the_dictionary_loses_nothing() {
-    let sandbox = held();
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    drop(sandbox.run_sql(&sql("hold_dictionary_sqlite")));
     let key = sandbox.create_key(&["tills"]);
     let mut served = sandbox.serve();
     let first = served.post_orders(&key, &file(0..ACKNOWLEDGED));
@@ -87,8 +52,12 @@ fn a_server_that_is_killed_as_it_stores_the_dictionary_loses_nothing() {
     wait_until_it_stores_the_dictionary(&sandbox);
     served.kill_9();
     assert!(unanswered.join().unwrap());
-    let stored = stored_after_the_kill(&sandbox);
+    drop(sandbox.run_sql("drop trigger hold_dictionary"));
+    let stored = sandbox.verified();
+    assert!((4_000..ORDERS).contains(&stored), "{stored}");
+    assert_eq!(count(&sandbox, &sql("dictionaries")), 0);
     let again = sandbox.serve().post_orders(&key, &file(0..ORDERS));
     assert_eq!([&again.json["accepted"], &again.json["unchanged"]], [ORDERS - stored, stored]);
-    check_whole(&sandbox);
+    assert_eq!(sandbox.verified(), ORDERS);
+    assert_eq!(count(&sandbox, &sql("dictionaries")), 1);
 }
