@@ -180,18 +180,6 @@ async fn get(server: &TestServer, path: &str, key: &str, query: &str) -> Reply {
     server.get_operator(&format!("{path}?{query}"), Some(key)).await
 }
 
-/// VER-2: each line of a stream has the schema of an order, and a list its largest limit.
-#[test]
-fn lines_and_limits_are_in_the_operators_document() {
-    let document = operator::document(operator::DEFAULT_SERVER);
-    let body = &document["paths"]["/operator/v1/orders"]["post"]["requestBody"]["content"];
-    let line = &body["application/x-ndjson"]["schema"];
-    assert_eq!(line["$ref"], "#/components/schemas/OrderLine");
-    let query = document["paths"]["/operator/v1/audit"]["get"]["parameters"].as_array().unwrap();
-    let limit = query.iter().find(|parameter| parameter["name"] == "limit").unwrap();
-    assert_eq!(limit["schema"]["maximum"], 1_000);
-}
-
 /// VER-2: the document of the operator's calls requires the bodies that may not be empty, and
 /// permits an empty parameter where it counts as absent.
 #[tokio::test]

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use super::{ACTIVITY, FLEET_CALL, line, with_key};
 
 /// The calls that read.
-pub(super) const READS: [&str; 11] = [
+pub(super) const READS: [&str; 12] = [
     "accounts",
+    "changes?group=g1",
     "device?deviceCode=D1",
     "devices",
     "fleet",
@@ -189,6 +190,8 @@ async fn everything_wrong_with_a_query_is_named() {
     let limit = "limit must be from 1 to 1000";
     let since = "sinceTimestamp must be Unix milliseconds";
     let (account, source) = ("account must be a login name", "source must be an address");
+    let group = "group must be the id of a group";
+    let after = "after must be the value of next in a line";
     for (call, errors) in [
         ("audit?limit=0&sinceTimestamp=yesterday&cursor=1", &[since, limit, cursor][..]),
         ("audit?limit=1001", &[limit]),
@@ -211,6 +214,8 @@ async fn everything_wrong_with_a_query_is_named() {
         ("devices?groupId=", &["groupId must be the id of a group"]),
         ("orders?deviceCode=&limit=", &["deviceCode must be the code of a device", limit]),
         ("device", &["deviceCode must be the code of a device"]),
+        ("changes", &[group]),
+        ("changes?after=x&follow=1", &[group, after, "follow must be true or false"]),
     ] {
         let reply = get(&server, &key, call).await;
         assert_eq!((reply.status, &reply.json["faults"]), (400, &json!(errors)), "{call}");
