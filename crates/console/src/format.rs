@@ -1,9 +1,7 @@
 //! Numbers, amounts and shares in a readable form. Both languages group digits by commas.
 
-use std::borrow::Cow;
-
-use kiosque_model::Currency;
 use kiosque_model::sales::permille;
+use kiosque_model::{Currency, grouped};
 
 /// The text for a figure that does not exist, such as a share of nothing.
 pub(crate) const NONE: &str = "–";
@@ -11,15 +9,8 @@ pub(crate) const NONE: &str = "–";
 /// Returns a number with its digits grouped: `1,234,567`. One beyond `i64` is shown as the largest.
 pub(crate) fn count(number: impl TryInto<i64>) -> String {
     let number = number.try_into().unwrap_or(i64::MAX);
-    let digits = number.unsigned_abs().to_string();
-    let mut text = if number < 0 { "−".to_owned() } else { String::new() };
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    let sign = if number < 0 { "−" } else { "" };
+    format!("{sign}{}", grouped(number.unsigned_abs()))
 }
 
 /// Returns an amount of US dollars in cents: `$1,234.50`.
@@ -78,14 +69,6 @@ fn decimal(parts: u64, exponent: u32) -> String {
     match exponent {
         0 => whole,
         exponent => format!("{whole}.{:0width$}", parts % unit, width = exponent as usize),
-    }
-}
-
-/// Returns a text truncated to a number of characters; an ellipsis marks the cut.
-pub(crate) fn shortened(text: &str, chars_max: usize) -> Cow<'_, str> {
-    match text.char_indices().nth(chars_max) {
-        None => Cow::Borrowed(text),
-        Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
     }
 }
 

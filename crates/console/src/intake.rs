@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use kiosque_contract::RejectedOrder;
 use kiosque_contract::inventory::{ImportItem, ImportState};
-use kiosque_model::UnixMs;
 use kiosque_model::intake::KeyOrders;
+use kiosque_model::{UnixMs, shortened};
 use maud::{Markup, Render, html};
 
 use crate::chart::spark;
@@ -272,7 +272,7 @@ fn rejected(frame: &Frame<'_>, view: &Intake) -> Markup {
                 td { (origin(frame, &one.from)) }
                 td.number { (one.line.line) }
                 td { code { (one.line.order_id.as_deref().unwrap_or_default()) } }
-                td.long { (format::shortened(&one.line.reason, REASON_CHARS_MAX)) }
+                td.long { (shortened(&one.line.reason, REASON_CHARS_MAX)) }
             }
         },
     )

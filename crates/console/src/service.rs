@@ -2,7 +2,7 @@
 //! limits.
 
 use kiosque_contract::inventory::{LastBackup, Status};
-use kiosque_model::{Day, UnixMs, size};
+use kiosque_model::{DAY_MS, Day, UnixMs, size};
 use maud::{Markup, Render, html};
 
 use crate::components::{Tone, badge, card, columns, download, facts, table};
@@ -79,7 +79,6 @@ const CERTIFICATE_DAYS: i64 = 30;
 const BACKUP_DAYS: i64 = 2;
 /// The size at which the write-ahead log is large, in bytes.
 const LOG_BYTES: u64 = 1 << 30;
-const DAY_MS: i64 = 86_400_000;
 
 /// What the checks compare.
 #[derive(Clone, Debug)]

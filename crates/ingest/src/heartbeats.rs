@@ -6,14 +6,14 @@ use kiosque_contract::{ActivityReceived, HeartbeatLine, RejectedHeartbeat};
 use kiosque_model::time::{
     NOT_A_FINER_UNIT, NOT_SECONDS, looks_finer_than_milliseconds, looks_like_seconds,
 };
-use kiosque_model::{DeviceCode, UnixMs, ids};
+use kiosque_model::{DeviceCode, UnixMs, ids, shortened};
 use kiosque_store::{Heartbeat, Store};
 use serde_json::{Number, Value};
 
 use super::json_line;
 use super::ndjson::RawLine;
 use super::rejected::Reason;
-use super::response_lists::{LINES_LISTED_MAX, truncate};
+use super::response_lists::LINES_LISTED_MAX;
 use super::unknown_keys::{add_to_list, shown};
 use crate::Error;
 
@@ -103,7 +103,7 @@ fn moment(timestamp: &Number, now: UnixMs) -> Result<UnixMs, String> {
 
 /// Returns a rejected line as reported to the caller.
 fn reported(line: u64, device_code: Option<String>, reason: &str) -> RejectedHeartbeat {
-    let device_code = device_code.map(|code| truncate(code, ids::ID_CHARS_MAX));
+    let device_code = device_code.map(|code| shortened(&code, ids::ID_CHARS_MAX).into_owned());
     RejectedHeartbeat { line, device_code, reason: Reason::new(reason).reported() }
 }
 

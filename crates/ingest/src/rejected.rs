@@ -6,14 +6,14 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use kiosque_contract::RejectedOrder;
-use kiosque_model::{Zone, ids};
+use kiosque_model::{Zone, ids, shortened};
 use kiosque_store::Incoming;
 use serde_json::{Value, json};
 
 use super::export::line_of_record;
 use super::masking::{mask_fields, masked_reason, masked_text};
 use super::ndjson::RawLine;
-use super::response_lists::{REASON_CHARS_MAX, truncate};
+use super::response_lists::REASON_CHARS_MAX;
 
 /// A line, or the rows of one order, that was rejected.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +41,7 @@ impl Reason {
 
     /// Returns the text for a response, truncated if it is long.
     pub(super) fn reported(&self) -> String {
-        truncate(self.0.clone(), REASON_CHARS_MAX)
+        shortened(&self.0, REASON_CHARS_MAX).into_owned()
     }
 }
 
@@ -140,7 +140,10 @@ impl Rejected {
     pub fn reported(&self) -> RejectedOrder {
         RejectedOrder {
             line: self.line,
-            order_id: self.order_id.clone().map(|id| truncate(id, ids::ID_CHARS_MAX)),
+            order_id: self
+                .order_id
+                .as_ref()
+                .map(|id| shortened(id, ids::ID_CHARS_MAX).into_owned()),
             reason: self.reason.reported(),
         }
     }

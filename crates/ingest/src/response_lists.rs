@@ -4,13 +4,3 @@
 pub(super) const LINES_LISTED_MAX: usize = 1_000;
 /// The longest reason reported in full, in characters: a reason may quote the line.
 pub(super) const REASON_CHARS_MAX: usize = 500;
-
-/// Truncates a text to a number of characters, and marks the cut with an ellipsis.
-pub(super) fn truncate(mut text: String, chars_max: usize) -> String {
-    if let Some((end, _)) = text.char_indices().nth(chars_max) {
-        text.truncate(end);
-        text.push('…');
-        text.shrink_to_fit();
-    }
-    text
-}

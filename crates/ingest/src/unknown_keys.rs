@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use kiosque_model::ids;
+use kiosque_model::{ids, shortened};
 
 use super::masking::{DIGITS_SUSPECT, with_masked_digits};
-use super::response_lists::truncate;
 
 /// The maximum number of ignored keys in a response.
 const LISTED_MAX: usize = 100;
@@ -69,7 +68,9 @@ pub(crate) fn without_positions(path: &serde_ignored::Path<'_>) -> String {
 
 /// Returns keys as a response and the log show them.
 pub(crate) fn shown(keys: BTreeSet<String>) -> Vec<String> {
-    keys.into_iter().map(|key| truncate(printable(&key), ids::ID_CHARS_MAX)).collect()
+    keys.into_iter()
+        .map(|key| shortened(&printable(&key), ids::ID_CHARS_MAX).into_owned())
+        .collect()
 }
 
 /// Adds keys to the sorted list of a response, each once.

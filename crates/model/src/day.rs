@@ -14,7 +14,8 @@ const DAY_MIN: i64 = -717_594;
 const DAY_MAX: i64 = 2_932_896;
 /// Days whose UTC date is computed by division; the calendar gives the same result.
 const KNOWN_DAYS: std::ops::Range<i64> = DAY_MIN + 2..DAY_MAX - 2;
-const DAY_MS: i64 = 86_400_000;
+/// A day in milliseconds.
+pub const DAY_MS: i64 = 86_400_000;
 
 /// A calendar day, counted from 1970-01-01.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

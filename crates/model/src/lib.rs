@@ -49,7 +49,7 @@ pub mod usage;
 pub use audit::{ActedBy, Origin};
 pub use change::{ChangeCursor, HistoryId};
 pub use console::{ConsoleDigest, ConsoleSecret};
-pub use day::Day;
+pub use day::{DAY_MS, Day};
 pub use device_state::DeviceState;
 pub use ids::{
     AccountNo, DeviceCode, DeviceNo, GroupId, GroupNo, KeyName, LoginName, OrderId, TradeNo,
@@ -62,5 +62,7 @@ pub use page::PageRequest;
 pub use refusal::{Refusal, RefusalKind, Violation};
 pub use session::{Claim, PresentedToken, Scope, Session, SessionRow, Token, TokenDigest};
 pub use source::{Source, SourcePrefix, TrustedProxies};
-pub use text::{at_position, controls_terminal, counted, orders_of_devices, size};
+pub use text::{
+    at_position, controls_terminal, counted, grouped, orders_of_devices, shortened, size,
+};
 pub use time::{Instants, UnixMs, Zone};

@@ -1,5 +1,6 @@
 //! Numbers and positions as people read them, and characters that they do not see.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 
 /// Returns a count with its noun: `1 order`, `2 orders`.
@@ -11,6 +12,23 @@ pub fn counted<T: Display + PartialEq + From<u8>>(count: T, noun: &str) -> Strin
 /// Returns a number of orders and of their devices: `2 orders of 1 device`.
 pub fn orders_of_devices(orders: i64, devices: usize) -> String {
     format!("{} of {}", counted(orders, "order"), counted(devices, "device"))
+}
+
+/// Returns a number with its digits grouped by commas: `1,234,567`.
+pub fn grouped(number: u64) -> String {
+    let mut digits = number.to_string();
+    for at in (1..digits.len()).rev().skip(2).step_by(3) {
+        digits.insert(at, ',');
+    }
+    digits
+}
+
+/// Returns a text truncated to a number of characters; an ellipsis marks the cut.
+pub fn shortened(text: &str, chars_max: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(chars_max) {
+        None => Cow::Borrowed(text),
+        Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
+    }
 }
 
 /// Returns a size with one decimal.
@@ -63,6 +81,17 @@ mod tests {
         for c in " aé東\u{200d}\u{202f}\u{2065}\u{206a}\u{5d0}".chars() {
             assert!(!controls_terminal(c), "{c:?}");
         }
+    }
+
+    #[test]
+    fn digits_are_grouped_by_commas() {
+        let texts = [0, 999, 1_000, 123_456, 1_234_567].map(grouped);
+        assert_eq!(texts, ["0", "999", "1,000", "123,456", "1,234,567"]);
+    }
+
+    #[test]
+    fn a_long_text_ends_with_an_ellipsis() {
+        assert_eq!([shortened("東京", 2), shortened("東京", 1)], ["東京", "東…"]);
     }
 
     #[test]

@@ -161,11 +161,7 @@ fn shown(value: Json) -> Value {
 
 /// Returns the beginning of a text, without secrets.
 fn shortened(text: &str) -> String {
-    let text = without_secrets(text);
-    match text.char_indices().nth(TEXT_MAX) {
-        Some((end, _)) => format!("{}{SECRET}", text.get(..end).unwrap_or_default()),
-        None => text,
-    }
+    kiosque_model::shortened(&without_secrets(text), TEXT_MAX).into_owned()
 }
 
 /// Returns a text with words that may be tokens or keys replaced.

@@ -4,14 +4,13 @@
 use std::time::Duration;
 
 use kiosque_clock::{Clock, millis};
-use kiosque_model::{ActedBy, UnixMs};
+use kiosque_model::{ActedBy, DAY_MS, UnixMs};
 use kiosque_store::{ArchiveError, Archived, Error, Store};
 
 use super::CLOCK_CHECK_INTERVAL;
 
 /// Interval at which old orders are archived, if that is enabled, and the audit trail is purged.
 const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(3_600);
-const DAY_MS: i64 = 86_400_000;
 
 pub(super) async fn write_activity_regularly(store: Store, every: Duration) {
     loop {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::Path;
 
-use kiosque_model::{UnixMs, Zone};
+use kiosque_model::{DAY_MS, UnixMs, Zone};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use x509_cert::Certificate;
@@ -17,7 +17,6 @@ use super::TlsError;
 
 /// A warning is due this long before the end of a certificate.
 const WARNED_BEFORE_MS: i64 = 30 * DAY_MS;
-const DAY_MS: i64 = 86_400_000;
 
 /// The names and the validity period of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]

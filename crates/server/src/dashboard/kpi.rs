@@ -1,6 +1,7 @@
 //! The KPIs of the summary (DASH-15, DASH-16).
 
 use kiosque_contract::Kpi;
+use kiosque_model::grouped;
 use kiosque_model::sales::permille;
 use kiosque_store::Summary;
 
@@ -42,13 +43,7 @@ pub(super) fn list(summary: &Summary, locale: Locale) -> Vec<Kpi<'static>> {
 fn money(cents: i64) -> String {
     let sign = if cents < 0 { "-" } else { "" };
     let cents = cents.unsigned_abs();
-    let mut whole = (cents / 100).to_string();
-    let mut at = whole.len();
-    while at > 3 {
-        at -= 3;
-        whole.insert(at, ',');
-    }
-    format!("{sign}{whole}.{:02}", cents % 100)
+    format!("{sign}{}.{:02}", grouped(cents / 100), cents % 100)
 }
 
 fn count(count: i64) -> String {

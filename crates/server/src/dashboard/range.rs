@@ -2,7 +2,7 @@
 
 use kiosque_contract::DashboardFilter;
 use kiosque_model::refusal::ViolationKind;
-use kiosque_model::{UnixMs, Zone};
+use kiosque_model::{DAY_MS, UnixMs, Zone};
 
 use crate::call::Call;
 use crate::request::Violations;
@@ -61,7 +61,6 @@ pub(super) fn validate(
 /// Returns whether a range is longer than `days`, by elapsed time and by the calendar: days of the
 /// zone may have 25 hours, and a range of 24 hours may begin in the middle of one.
 fn is_longer((from, until): (UnixMs, UnixMs), zone: &Zone, days: i64) -> bool {
-    const DAY_MS: i64 = 86_400_000;
     until.0.saturating_sub(from.0) > days.saturating_mul(DAY_MS)
         && self::days((from, until), zone) > days
 }
