@@ -211,10 +211,7 @@ impl Reporter {
         let print = move || {
             shown.clear();
             let stored = stored_of(count.load(Ordering::Relaxed), &input);
-            match changes {
-                Changes::Stored => eprint_line!("interrupted: at least {stored}"),
-                Changes::RolledBack => eprint_line!("interrupted: nothing was changed"),
-            }
+            print_stored(&format!("at least {stored}"), true, changes);
         };
         let interrupt = Interrupt::after(interrupt::GRACE, print, record)?;
         let latest = VecDeque::new();
