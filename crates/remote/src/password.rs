@@ -136,6 +136,17 @@ mod tests {
         assert_eq!(of("printf 'a\r\nb'"), output("has more than one line: printf 'a\r\nb'"));
     }
 
+    #[test]
+    fn a_password_is_read_up_to_the_limit() {
+        let reason = "it has more than 4194304 bytes, the limit; check that it is the intended one";
+        let file = PasswordSource::File("/dev/zero".into()).read();
+        let refused = format!("cannot read the password file /dev/zero: {reason}");
+        assert_eq!(file, Err(refused));
+        let command = PasswordSource::Command("exec cat /dev/zero".to_owned()).read();
+        let refused = format!("cannot read what the password command printed: {reason}");
+        assert_eq!(command, Err(refused));
+    }
+
     /// A digest is computed after a login was refused: a pipe would then wait for a writer.
     #[test]
     fn the_digest_of_a_pipe_does_not_read_it() {
