@@ -1,7 +1,7 @@
 #!/bin/bash
 # Takes the package through its life in a new Debian root: install, fill, serve by the command of the
-# unit, look, back up, restore, upgrade, fail to upgrade, remove, purge. Needs root, iproute2, and mmdebstrap unless a
-# root is given.
+# unit, look, back up, restore, upgrade, fail to upgrade, remove, purge. Needs root, iproute2, and
+# mmdebstrap unless a root is given.
 #
 #   deploy/debian/try.sh target/package/kiosque_*.deb [SUITE or ROOT.tar]
 set -euo pipefail

@@ -50,7 +50,8 @@ impl Checker {
         Ok(())
     }
 
-    /// Returns devices of a group, if possible as many as are tried, and the number of all.
+    /// Returns the first devices of a group, as many as are tried if it has them, and the number of
+    /// all.
     async fn devices_of(&mut self, group: &str) -> Result<(Vec<Value>, usize), CannotRun> {
         let (mut devices, mut count) = (Vec::new(), 0);
         for current in 1..=DEVICES_TRIED {

@@ -146,7 +146,8 @@ fn listed(mut texts: impl Iterator<Item = String>, max: usize, what: &str) -> Ve
     listed
 }
 
-/// Returns the errors of a file as they are reported: all of them, unless they are very many.
+/// Returns the errors of a file as they are reported: all of them, or the first ones and the number
+/// of the others.
 pub fn listed_errors(errors: &[impl Display]) -> Vec<String> {
     listed(errors.iter().map(ToString::to_string), ERRORS_MAX, "errors")
 }

@@ -113,8 +113,8 @@ fn eprint_lines(mark: char, body: &str) {
 
 /// Runs a round once, or repeatedly at an interval. If no answer arrives, or the server fails, the
 /// next round tries again; any other failure ends the rounds, and so does one of the first round
-/// that another attempt cannot avoid, such as a certificate that is not trusted. A round that takes
-/// the interval is the last one.
+/// that another attempt cannot avoid, such as a certificate that is not trusted. A round that
+/// sets the interval to `None` is the last one.
 async fn repeat(
     mut interval: Option<Duration>,
     mut round: impl AsyncFnMut(&mut Option<Duration>) -> Result<(), CommandError>,

@@ -42,11 +42,11 @@ class Transport(Protocol):
 
 
 _call = threading.local()
-"""Has the end of the call of each thread."""
+"""The time at which the call of each thread ends."""
 
 
 class _Connection(ssl.SSLSocket):
-    """Limits each read to what is left of the call: many of them may make up an answer."""
+    """Limits each read to the time that is left of the call: an answer may take many reads."""
 
     def recv_into(self, buffer: Any, nbytes: int | None = None, flags: int = 0) -> int:
         # A timeout of 0 would not wait at all.
