@@ -134,7 +134,21 @@ impl Chromium {
     /// that may not run scripts.
     #[track_caller]
     pub fn run(&mut self, script: &str) -> Value {
-        self.command("execute/sync", &json!({"script": script, "args": []}))
+        self.command("execute/sync", &script_body(script))
+    }
+
+    /// Waits until a script returns `true`. The browser may leave the page meanwhile: a navigation
+    /// aborts the script that runs as it begins, and the script runs again in the next page.
+    #[track_caller]
+    pub fn wait_for(&mut self, script: &str) {
+        let path = format!("/session/{}/execute/sync", self.session);
+        wait_until(script, || match self.send("POST", &path, &script_body(script)) {
+            Ok(value) => value == true,
+            Err(error) => {
+                eprintln!("{script}: {error}");
+                false
+            }
+        });
     }
 
     /// Runs the content of a script file in the page, like the browser's developer tools: the
@@ -277,6 +291,10 @@ impl Drop for Chromium {
         drop(self.watchdog.stdin.take());
         let _ = self.watchdog.wait();
     }
+}
+
+fn script_body(script: &str) -> Value {
+    json!({"script": script, "args": []})
 }
 
 /// Starts ChromeDriver. Returns the process that ends it, and its port. ChromeDriver ends when the

@@ -85,8 +85,9 @@ impl Console {
 
     /// Waits until the browser shows a page.
     fn wait_for_path(&mut self, path: &str) {
-        let script = "return document.readyState + ' ' + location.pathname + location.search";
-        let loaded = format!("complete {path}");
-        wait_until(path, || self.browser.run(script) == loaded.as_str());
+        self.browser.wait_for(&format!(
+            "return document.readyState === 'complete'
+                && location.pathname + location.search === {path:?}"
+        ));
     }
 }

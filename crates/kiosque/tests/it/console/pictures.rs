@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kiosque_testkit::{
-    Chromium, Key, ORDERS_CALL, OrderLine, Served, ServerOptions, TestData, TestServer, Window,
-    sql, wait_until,
+    Chromium, Key, ORDERS_CALL, OrderLine, Served, ServerOptions, TestData, TestServer, Window, sql,
 };
 use serde_json::json;
 use tempfile::TempDir;
@@ -117,7 +116,7 @@ fn pictures_of_the_console_are_small() {
     browser.run("document.querySelector('[name=key]').focus()");
     browser.type_text(&still.key);
     browser.press(Key::Enter);
-    wait_until("the overview is shown", || browser.run("return location.pathname") == "/console/");
+    browser.wait_for("return location.pathname === '/console/'");
     let directory = std::env::var_os(DIRECTORY).map(PathBuf::from);
     for (name, path, width, height, colours) in PICTURES {
         browser.show_as(Window { width, height, scale: 1 }, colours);

@@ -1,7 +1,5 @@
 //! The language and the theme that a person chooses.
 
-use kiosque_testkit::wait_until;
-
 use super::{CHINESE, COLOURS, Console, WIDTHS};
 
 const GROUND: &str = "return getComputedStyle(document.body).backgroundColor";
@@ -14,7 +12,7 @@ impl Console {
         self.browser.run(&press);
         let is_new = "return document.readyState === 'complete'
             && document.documentElement.dataset.old === undefined";
-        wait_until("the page is shown again", || self.browser.run(is_new) == true);
+        self.browser.wait_for(is_new);
     }
 }
 
