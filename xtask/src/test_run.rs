@@ -20,6 +20,8 @@ pub(crate) struct Run {
     ignored: u64,
     /// Each failed test with its package.
     failures: Vec<String>,
+    /// What the failed tests printed, each below its name.
+    output: String,
 }
 
 impl Run {
@@ -35,7 +37,8 @@ impl Run {
     }
 }
 
-/// The results of several runs. Displayed, it ends with the line `N passed, N failed`.
+/// The results of several runs. Displayed, it begins with what the failed tests printed, since that
+/// is far above in the output of all tests, and ends with the line `N passed, N failed`.
 #[derive(Debug, Default)]
 pub(crate) struct Summary(Vec<Run>);
 
@@ -57,6 +60,7 @@ impl Summary {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|run| f.write_str(&run.output))?;
         for Run { name, passed, failed, ignored, .. } in &self.0 {
             writeln!(f, "{name}: {passed} passed, {failed} failed, {ignored} ignored")?;
         }
@@ -127,6 +131,10 @@ impl Parser {
         // Without the escape sequences by which cargo colours its words.
         let line = strip_str(line).to_string();
         let line = line.trim_end();
+        if self.is_in_list {
+            self.run.output += line;
+            self.run.output += "\n";
+        }
         if let Some(counts) = line.strip_prefix("test result: ") {
             self.count(counts);
             self.unnamed.append(&mut self.listed);
@@ -228,14 +236,18 @@ test result: FAILED. 10 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out;
     }
 
     #[test]
-    fn the_summary_ends_with_the_totals() {
+    fn the_summary_repeats_the_output_of_failed_tests_and_ends_with_the_totals() {
         let mut summary = Summary::default();
         let mut other = read(FAILED);
         other.name = "PostgreSQL".to_owned();
         other.fail("`cargo test` (exit status: 101)");
         summary.add(read("test result: ok. 3 passed; 0 failed; 0 ignored\n"));
         summary.add(other);
-        let expected = "SQLite: 3 passed, 0 failed, 0 ignored\n\
+        let expected = "\n---- a::c stdout ----\n    indented output of the test\n\
+                        7 passed; said by a test itself\nfailures:\n    a::c\n\n\
+                        test result: FAILED. 10 passed; 1 failed; 2 ignored; 0 measured; \
+                        0 filtered out; in 0.1s\n\
+                        SQLite: 3 passed, 0 failed, 0 ignored\n\
                         PostgreSQL: 10 passed, 2 failed, 2 ignored\n\
                         failed on PostgreSQL: kiosque-store: a::c\n\
                         failed on PostgreSQL: `cargo test` (exit status: 101)\n\
