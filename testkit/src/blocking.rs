@@ -149,9 +149,12 @@ pub(crate) fn read_reply(
             received.drain(..length);
             return Ok(reply);
         }
-        match stream.read(&mut chunk)? {
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            length => received.extend(&chunk[..length]),
+        match stream.read(&mut chunk) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(length) => received.extend(&chunk[..length]),
+            // A signal ends a read that has a timeout, also if the process handles it.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
 }
@@ -171,4 +174,32 @@ fn operator_head(path: &str, key: &str, body: &str) -> String {
         "POST {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\n\
          content-length: {size}\r\n\r\n"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A connection whose every read ends by a signal before it has bytes.
+    struct Signalled<'a>(&'a [u8], bool);
+
+    impl Read for Signalled<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.1 = !self.1;
+            match self.1 {
+                true => Err(io::ErrorKind::Interrupted.into()),
+                false => self.0.read(buffer),
+            }
+        }
+    }
+
+    #[test]
+    fn a_response_is_read_across_signals() {
+        let response = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
+        let mut stream = Signalled(response, false);
+        let reply = read_reply(&mut stream, &mut Vec::new(), "POST").unwrap();
+        assert_eq!((reply.status, reply.json), (200, serde_json::json!({})));
+        let ended = read_reply(&mut stream, &mut Vec::new(), "POST").unwrap_err();
+        assert_eq!(ended.kind(), io::ErrorKind::UnexpectedEof);
+    }
 }
