@@ -3,9 +3,9 @@
 //! that arrived before the first order that started at T or later; orders dated after the time of
 //! archiving are disregarded (ORD-5).
 //!
-//! A time that is not earlier than the last one moves boundaries forward only: orders up to a
-//! boundary are not examined again. An earlier time places each boundary among all orders of its
-//! device, and may make archived orders current again (ORD-22).
+//! A time that is not earlier than the last one that moved a boundary moves boundaries forward
+//! only: orders up to a boundary are not examined again. An earlier time places each boundary among
+//! all orders of its device, and may make archived orders current again (ORD-22).
 
 use std::collections::BTreeSet;
 

@@ -11,7 +11,7 @@ struct Device {
     orders: Vec<(String, i64)>,
     /// How many of them are archived.
     archived: usize,
-    /// The time before which orders were archived last.
+    /// The last time that moved the boundary of the archive, or was earlier than the one before.
     archived_before: i64,
 }
 
@@ -20,8 +20,11 @@ impl Device {
     fn archive(&mut self, before: i64) {
         let from = if before < self.archived_before { 0 } else { self.archived };
         let old = self.orders.iter().skip(from).take_while(|(_, start)| *start < before);
-        self.archived = from + old.count();
-        self.archived_before = before;
+        let archived = from + old.count();
+        if archived != self.archived || before < self.archived_before {
+            self.archived_before = before;
+        }
+        self.archived = archived;
     }
 
     fn in_span(&self, history: History, span: Span) -> Vec<String> {
