@@ -129,7 +129,11 @@ pub fn line(goods_id: &str, name: Option<&str>, count: i64, paid: Minor) -> Line
 
 /// Returns an order as taken by the store, in UTC and without product names.
 pub fn rendered(order: Order) -> Incoming {
-    Incoming::of(order, &Zone::utc(), &ProductNames::new()).unwrap()
+    rendered_in(&Zone::utc(), order)
+}
+
+fn rendered_in(zone: &Zone, order: Order) -> Incoming {
+    Incoming::of(order, zone, &ProductNames::new()).unwrap()
 }
 
 /// Returns the unpaid order with another title.
@@ -184,15 +188,20 @@ pub fn sale(at: i64, currency: &str, goods: &[(&str, i64, i64)]) -> Sale {
 
 /// Returns the order as a sale.
 pub fn sold(order: Incoming, sale: Sale) -> Incoming {
-    with_sale(order, sale, PayStatus::Paid)
+    sold_in(&Zone::utc(), order, sale)
+}
+
+/// Returns the order as a sale of a store in a time zone.
+pub fn sold_in(zone: &Zone, order: Incoming, sale: Sale) -> Incoming {
+    with_sale(zone, order, sale, PayStatus::Paid)
 }
 
 /// Returns the order as cancelled after it was paid.
 pub fn cancelled(order: Incoming, sale: Sale) -> Incoming {
-    with_sale(order, sale, PayStatus::Cancelled)
+    with_sale(&Zone::utc(), order, sale, PayStatus::Cancelled)
 }
 
-fn with_sale(order: Incoming, sale: Sale, pay_status: PayStatus) -> Incoming {
+fn with_sale(zone: &Zone, order: Incoming, sale: Sale, pay_status: PayStatus) -> Incoming {
     let mut json = Vec::new();
     order.put_list_record(&mut json);
     let title = title(&serde_json::from_slice(&json).unwrap());
@@ -200,7 +209,7 @@ fn with_sale(order: Incoming, sale: Sale, pay_status: PayStatus) -> Incoming {
     let lines =
         lines.map(|sold| line(&sold.goods_id, sold.name.as_deref(), sold.items, sold.amount));
     let bare = bare_order(order.order_id.as_str(), order.device_code.as_str(), order.trade_start.0);
-    rendered(Order {
+    let order = Order {
         trade_no: order.trade_no,
         trade_no_in: order.trade_no_in,
         currency: sale.currency,
@@ -213,5 +222,6 @@ fn with_sale(order: Incoming, sale: Sale, pay_status: PayStatus) -> Incoming {
         pay_end: Some(sale.at),
         lines: lines.collect(),
         ..bare
-    })
+    };
+    rendered_in(zone, order)
 }

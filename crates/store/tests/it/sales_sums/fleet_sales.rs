@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kiosque_model::fleet::Fleet;
-use kiosque_model::sales::{DeviceSales, FleetSales, ProductRank, Rate, Turnover};
-use kiosque_model::{Claim, Currency, Day, GroupId, Need, PresentedToken, UnixMs, Zone};
+use kiosque_model::sales::{DeviceSales, FleetSales, ProductRank, Rate, Sale, Turnover};
+use kiosque_model::{Claim, Currency, Day, GroupId, Minor, Need, PresentedToken, UnixMs, Zone};
 use kiosque_store::{DashboardQuery, DatedRate, FleetSalesQuery, Incoming, OnlineSince};
-use kiosque_testkit::entries::{beat, device, group, group_id, order};
+use kiosque_testkit::entries::{self, beat, device, group, group_id, order, sold_in};
 use kiosque_testkit::{Rng, TestData, TestStore, open, receive_at, seed};
 use tokio::task::JoinSet;
 
-use super::{Answers, DAY_MS, NOW, answers, sale, sale_on};
+use super::{Answers, DAY_MS, NOW, answers, sale_on};
 
 const GROUPS: [&str; 2] = ["a", "b"];
 const ONLINE: OnlineSince = OnlineSince(NOW);
@@ -22,7 +22,7 @@ const DEVICES: [&str; 3] = ["d1", "d2", "e1"];
 const GOODS: [&str; 4] = ["", "p", "q", "\u{e9}"];
 const CURRENCIES: [&str; 3] = ["EUR", "USD", "JPY"];
 
-fn random_order(rng: &mut Rng) -> Incoming {
+fn random_order(rng: &mut Rng, zone: &Zone) -> Incoming {
     let number = rng.below(60);
     let (id, device) = (format!("o{number}"), DEVICES[number % DEVICES.len()]);
     // The order starts once; its payment may come at any time.
@@ -36,7 +36,9 @@ fn random_order(rng: &mut Rng) -> Incoming {
         .into_iter()
         .map(|goods_id| (goods_id, rng.range(0..3), rng.range(-50..500)))
         .collect();
-    let paid = sale(&id, device, at, (rng.choose(&CURRENCIES), &lines));
+    let sale = entries::sale(at, rng.choose(&CURRENCIES), &lines);
+    let sale = Sale { refund: Minor(3), ..sale };
+    let paid = sold_in(zone, order(&id, device, at), sale);
     Incoming { trade_start: UnixMs(start), ..paid }
 }
 
@@ -145,7 +147,8 @@ async fn fleet_sales_are_the_reports(zone: &str) {
         if rng.one_in(4) {
             store.store.fleet().set_rates(vec![random_rate(&mut rng)]).await.unwrap();
         }
-        let batch: Vec<Incoming> = (0..1 + rng.below(9)).map(|_| random_order(&mut rng)).collect();
+        let batch: Vec<Incoming> =
+            (0..1 + rng.below(9)).map(|_| random_order(&mut rng, &zone)).collect();
         receive_at(&store.store, batch, NOW).await;
         compare(&store, &session, random_days(&mut rng), &zone).await;
     }
