@@ -22,7 +22,8 @@ statements! {
             o.device_code, t.element
         from group_changes c cross join device_owners o
         join aisle_texts t on t.device_no = o.device_no
-        where c.group_no = $group_no and c.fleet <> $known_fleet
+        where c.group_no = $group_no
+            and (select fleet from group_changes where group_no = $group_no) <> $known_fleet
             and o.group_no = $group_no and o.device_code > $after and o.since_ms <= $now_ms
             and o.until_ms > $now_ms and o.listed
         order by o.device_code limit $size";

@@ -28,13 +28,14 @@ use texts::{DeviceText, DeviceTexts};
 
 statements! {
     /// No devices if there are more than `$most`, if some may be moved later, or if the caller
-    /// knows them in this version.
+    /// knows them in this version: PostgreSQL compares a value of a subquery before it joins, and a
+    /// column once for each device.
     DEVICES(group_no, now_ms, most, known_fleet) -> DeviceRow<'_> = "select
             d.device_no, d.device_code, d.device_name, d.device_model, d.address,
             d.total_curr_stock, l.last_active_ms, d.created_at_ms
         from group_changes c cross join device_owners o cross join devices d cross join ledger l
         where c.group_no = $group_no and c.devices <= $most and c.devices_from_ms <= $now_ms
-            and c.fleet <> $known_fleet
+            and (select fleet from group_changes where group_no = $group_no) <> $known_fleet
             and o.group_no = $group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
             and o.listed and d.device_no = o.device_no
             and l.group_no = $group_no and l.device_code = o.device_code
@@ -297,5 +298,42 @@ impl WithActivity {
         }
         let total = i64::try_from(self.profile.value.len()).unwrap_or(i64::MAX);
         Ok((total, records))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain;
+
+    #[tokio::test]
+    async fn a_known_profile_reads_no_devices() {
+        let schema = explain::with_tables().await;
+        schema.script(
+            "insert into group_changes (group_no, last_change_no, fleet, devices)
+                values (1, 0, 7, 50);
+            insert into ledger (group_no, device_code, device_no, since_ms, first_seq, archived_seq,
+                    last_seq)
+                select 1, 'd' || n, n, 0, 1, 0, 0 from generate_series(1, 50) n;
+            insert into device_owners (group_no, device_code, since_ms, until_ms, listed, device_no)
+                select 1, 'd' || n, 0, 10, true, n from generate_series(1, 50) n;
+            insert into devices (device_no, device_code, device_name, device_model, address,
+                    enabled, created_at_ms, total_curr_stock)
+                select n, 'd' || n, '', '', '', true, 0, 0 from generate_series(1, 50) n;",
+        );
+        let settings = explain::settings();
+        let text = DEVICES.for_postgres().expect("a statement");
+        for statistics in ["", "analyze group_changes, ledger, device_owners, devices"] {
+            schema.script(statistics);
+            for (known, rows) in [(7, 0.0), (6, 150.0)] {
+                let plan = schema.sql(&format!(
+                    "{settings} prepare profile as {text};
+                    explain (analyze, costs off, timing off, summary off)
+                        execute profile(1, 5, 100, {known})"
+                ));
+                let read = explain::rows_read(&plan, &["ledger", "device_owners", "devices"]);
+                assert_eq!(read, rows, "{statistics}: {plan}");
+            }
+        }
     }
 }

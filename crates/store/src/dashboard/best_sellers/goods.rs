@@ -41,9 +41,8 @@ statements! {
     /// No prices if the caller knows them in this version.
     LOWEST_PRICES(group_no, now_ms, known_fleet) -> (&str, Minor) = "select
             a.goods_id, min(a.price)
-        from {rows r: goods text} cross join group_changes c cross join device_owners o
-        cross join aisles a
-        where c.group_no = $group_no and c.fleet <> $known_fleet
+        from {rows r: goods text} cross join device_owners o cross join aisles a
+        where (select fleet from group_changes where group_no = $group_no) <> $known_fleet
             and o.group_no = $group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
             and o.listed and a.goods_id = r.goods and a.device_no = o.device_no and a.enabled
         group by a.goods_id";
