@@ -1,7 +1,7 @@
 //! Runs the program in separate processes, to its end or as a server.
 
 use std::ffi::OsString;
-use std::io::{Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -505,23 +505,22 @@ impl Drop for Served {
 }
 
 /// A stream of a process's output, which a thread reads.
-pub(crate) struct Printed(Arc<Mutex<String>>);
+pub(crate) struct Printed(Arc<Mutex<Vec<u8>>>);
 
 impl Printed {
-    pub(crate) fn from(mut source: impl Read + Send + 'static) -> Printed {
-        let printed = Arc::new(Mutex::new(String::new()));
+    pub(crate) fn from(source: impl Read + Send + 'static) -> Printed {
+        let printed = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&printed);
         thread::spawn(move || {
-            let mut chunk = [0; 4_096];
-            while let Ok(size @ 1..) = source.read(&mut chunk) {
-                sink.lock().unwrap().push_str(&String::from_utf8_lossy(&chunk[..size]));
+            for byte in BufReader::new(source).bytes() {
+                sink.lock().unwrap().push(byte.unwrap());
             }
         });
         Printed(printed)
     }
 
     pub(crate) fn text(&self) -> String {
-        self.0.lock().unwrap().clone()
+        String::from_utf8_lossy(&self.0.lock().unwrap()).into_owned()
     }
 
     #[track_caller]
@@ -535,5 +534,16 @@ impl Printed {
             assert!(begun.elapsed() < WAIT_MAX, "{said:?} has no {wanted:?}");
             thread::sleep(Duration::from_millis(5));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_character_that_two_reads_bring_is_printed() {
+        let (first, rest) = "東京".as_bytes().split_at(4);
+        assert_eq!(Printed::from(first.chain(rest)).until("東京"), "東京");
     }
 }
