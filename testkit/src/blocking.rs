@@ -152,7 +152,7 @@ pub(crate) fn read_reply(
         match stream.read(&mut chunk) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(length) => received.extend(&chunk[..length]),
-            // A signal ends a read that has a timeout, also if the process handles it.
+            // Linux never restarts a read with a timeout that a signal has interrupted.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }

@@ -58,7 +58,9 @@ impl Versions {
 
     /// Returns the version of the lists that a cached value has. A statement that receives it
     /// returns no rows while it is the group's version, so that a value that is no longer valid is
-    /// replaced in the round trip in which it is compared.
+    /// replaced in the round trip in which it is compared. The statement compares it with a
+    /// subquery, which PostgreSQL evaluates once, before it joins; it would compare a column of a
+    /// joined table for each joined row.
     pub(crate) fn known_lists<T>(cached: Option<&Versioned<T>>) -> i64 {
         cached.map_or(NO_VERSION, |cached| cached.versions.fleet)
     }

@@ -28,8 +28,7 @@ use texts::{DeviceText, DeviceTexts};
 
 statements! {
     /// No devices if there are more than `$most`, if some may be moved later, or if the caller
-    /// knows them in this version: PostgreSQL compares a value of a subquery before it joins, and a
-    /// column once for each device.
+    /// knows them in this version.
     DEVICES(group_no, now_ms, most, known_fleet) -> DeviceRow<'_> = "select
             d.device_no, d.device_code, d.device_name, d.device_model, d.address,
             d.total_curr_stock, l.last_active_ms, d.created_at_ms
